@@ -1,0 +1,43 @@
+"""Learning from positives and a heap of everything else, without negatives.
+
+``vqpu`` implements "Learning A Disentangling Representation For PU Learning" as a
+scikit-learn estimator. Names are imported on first use, so ``import vqpu`` costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "NaivePUClassifier": "vqpu.rivals",
+    "OracleClassifier": "vqpu.rivals",
+    "VQKMeansClassifier": "vqpu._classifier",
+    "VqpuError": "vqpu.errors",
+    "VqpuWarning": "vqpu.errors",
+    "make_pu": "vqpu.datasets",
+    "stack_pu": "vqpu._labels",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+if TYPE_CHECKING:
+    from vqpu._classifier import VQKMeansClassifier as VQKMeansClassifier
+    from vqpu._labels import stack_pu as stack_pu
+    from vqpu.datasets import make_pu as make_pu
+    from vqpu.errors import VqpuError as VqpuError
+    from vqpu.errors import VqpuWarning as VqpuWarning
+    from vqpu.rivals import NaivePUClassifier as NaivePUClassifier
+    from vqpu.rivals import OracleClassifier as OracleClassifier
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'vqpu' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

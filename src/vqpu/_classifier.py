@@ -1,0 +1,527 @@
+"""VQKMeansClassifier: the contract with the user, and a fit that reads as a script of steps."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from vqpu._estimator import NetworkClassifier, Split
+from vqpu._labels import PULabels
+from vqpu._parameters import check_choice, check_integer, check_real, draw_seed
+from vqpu._posterior import theoretical_alpha
+from vqpu._seeding import (
+    Stream,
+    choose_device,
+    derive_seed,
+    numpy_generator,
+    preserved_torch_state,
+    torch_generator,
+)
+from vqpu._sources import ArraySource
+from vqpu.errors import (
+    CollapsedCodesError,
+    CollapsedCodesWarning,
+    NoHiddenPositivesWarning,
+    ParameterError,
+)
+from vqpu.nn import fold_batch_norm
+from vqpu.training import (
+    SIGNALS,
+    BalancedBatches,
+    History,
+    StoppingRule,
+    WeightAverage,
+    learning_rate_factor,
+    progress_reporter,
+    train,
+)
+from vqpu.vq import (
+    Check,
+    Checker,
+    CheckSamples,
+    Clusters,
+    VQNetwork,
+    VQObjective,
+    draw_codebook,
+    find_clusters,
+    make_answer,
+)
+from vqpu.vq._answer import DECISIONS
+from vqpu.vq._network import ENCODINGS
+from vqpu.vq._objective import CODEBOOK_UPDATES
+
+_CHECK_SAMPLES = 2048
+_CODEBOOK_RATES = {"follow": 0.05, "adam": 3e-3, "none": 0.0}
+
+
+class VQKMeansClassifier(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    NetworkClassifier,
+):
+    r"""PU classifier: an encoder, a codebook and K-means with two clusters.
+
+    Labelled positives are driven to the code of largest norm, unlabelled samples to the code of
+    smallest norm. Hidden positives cannot follow and land between, so the unlabelled data fall
+    into two clusters. No class prior, no negatives and no labelled validation data are needed.
+
+    Parameters
+    ----------
+    encoder : {"auto", "conv", "mlp"} or callable, default="auto"
+        "auto" takes "conv" for images and "mlp" for vectors. A callable gets
+        ``(sample_shape, vector_dim)`` and returns a module that turns normalised float32 samples
+        of shape ``(n, *sample_shape)`` (images: channels, height, width) into ``(n, K, p)``.
+    n_vectors : int, default=8
+        K for "mlp"; "conv" has as many vectors as its last feature map has places.
+    vector_dim : int, default=64
+        p, the dimension of vectors and codes.
+    codebook_size : int, default=512
+        m, the number of codes.
+    encoding : {"codes", "constant", "distribution"}, default="codes"
+        "codes" is the method. The others are the paper's ablations without a codebook: constant
+        encodings (targets 0 and ``anchor_mean``) and distributional encodings (normal
+        distributions around them); they cluster the vectors themselves.
+    anchors : {"frozen", "moving"}, default="frozen"
+        Whether the targets stay where c_1 and c_m were drawn or move with the codebook, which is
+        the literal text of the paper.
+    anchor_mean : float or None, default=None
+        None: all codes from N(0, I). A number a: the upper half from N(a, I); for continuous
+        encodings the positives' target (None: 1).
+    codebook_update : {"follow", "adam", "none"}, default="follow"
+        "follow" moves each code in use towards the mean of its vectors; "adam" takes Adam steps on
+        the second terms of equation 1; "none" leaves the codes as drawn.
+    codebook_learning_rate : float or None, default=None
+        For "follow" the share of the way per step (None: 0.05), for "adam" the learning rate
+        (None: 0.003).
+    dropout : float or None, default=None
+        None: 0.1 of the feature maps for "conv", 0.5 of the units for "mlp".
+    augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
+        Random changes of training images. "auto" shifts grey images and also mirrors colour
+        images; say "shift" where a mirrored image means something else, as digits do.
+    batch_size : int, default=128
+        Half labelled positives, half unlabelled samples.
+    learning_rate : float, default=0.001
+        Of Adam, with a short rise and a cosine fall.
+    weight_average : float, default=0.99
+        Decay of the moving average of the encoder, which is used for checks and predictions.
+        0 turns it off.
+    max_steps : int, default=4000
+        Bound on optimisation steps.
+    max_epochs : int or None, default=None
+        Bound on passes over the larger of the two sets, if any.
+    check_every : int or None, default=None
+        Steps between checks. None: one epoch, but at least 20 steps and at most a twentieth of
+        the budget.
+    patience : int, default=10
+        Checks without improvement after which training stops.
+    stopping_signal : {"holdout-loss", "center-distance", "holdout-auc", "separation"}, \
+            default="holdout-loss"
+        What a good check is. "center-distance" is the paper's; the others are measured on
+        samples that were not trained on.
+    holdout : float, default=0.15
+        Share of labelled positives and of unlabelled samples that is never trained on. It decides
+        when to stop and calibrates the probabilities. 0, or sets so small that fewer than 4
+        samples would be kept: training samples take that part.
+    decision : {"posterior", "nearest-center"}, default="posterior"
+        "posterior" calls positive what has probability above 1/2; "nearest-center" what is nearer
+        to the positive cluster's centre, as in the paper.
+    n_init : int, default=4
+        Starts of K-means.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of everything random.
+    device : str, default="auto"
+        "auto" takes a GPU if there is one.
+    verbose : int, default=0
+        1 shows progress.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The two values of ``y``. In predictions the first means negative.
+    cluster_centers_ : ndarray of shape (2, n_representation)
+        The negative and the positive centre.
+    alpha_ : float
+        Estimated share of positives among the unlabelled samples.
+    theoretical_alpha_ : float
+        ``1 / s_P - 1``, what the paper's limit says of alpha; too large before convergence.
+    positive_share_ : float
+        Share of the unlabelled samples that is called positive.
+    network_ : torch.nn.Module
+        Averaged encoder and codebook of the chosen check.
+    history_ : History
+        A row a check: terms of the loss, signals, share called positive, codes in use, seconds;
+        ``top_distance`` marks the five checks with the largest centre distance.
+    best_check_ : int
+        Index of the chosen row of ``history_``.
+    stop_reason_ : {"patience", "max_steps", "max_epochs"}
+        Why training ended.
+    n_steps_ : int
+        Steps taken.
+    n_holdout_ : tuple of int
+        Labelled positives and unlabelled samples that were kept apart.
+    input_shape_ : tuple
+        ``(d,)`` or ``(channels, height, width)``.
+    n_features_in_ : int
+        Size of the second axis of X.
+    feature_names_in_ : ndarray of str
+        Column names, if X was a data frame.
+
+    See Also
+    --------
+    vqpu.stack_pu : Makes ``(X, y)`` from two arrays.
+    vqpu.NaivePUClassifier : Positives against unlabelled, uncorrected.
+
+    Notes
+    -----
+    ========================  ==========================================================
+    paper                     here
+    ========================  ==========================================================
+    X_P, X_U                  samples whose ``y`` is the larger, the smaller value
+    alpha                     ``alpha_``
+    f_theta, v_1 ... v_K      ``network_.encoder``, its output (n, K, p)
+    C, m, p                   ``network_.codebook.vectors``, (codebook_size, vector_dim)
+    c_m, c_1                  ``network_.codebook.positive_anchor``, ``.unlabeled_anchor``
+    Q(v)                      ``transform`` returns its indices
+    two K-means centres       ``cluster_centers_``
+    distance of the centres   ``history_.column("center_distance")``
+    ========================  ==========================================================
+
+    The paper's literal form is ``anchors="moving", codebook_update="adam",
+    codebook_learning_rate=1e-4, learning_rate=1e-4, weight_average=0, dropout=0, augment="none",
+    holdout=0, stopping_signal="center-distance", decision="nearest-center"``.
+
+    References
+    ----------
+    Zamzam, Akrami, Soltanolkotabi, Leahy: "Learning A Disentangling Representation For PU
+    Learning", 2023.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vqpu import VQKMeansClassifier, stack_pu
+    >>> rng = np.random.default_rng(0)
+    >>> positive = rng.normal(3, 1, (100, 2))
+    >>> unlabeled = np.vstack([rng.normal(3, 1, (50, 2)), rng.normal(-3, 1, (150, 2))])
+    >>> X, y = stack_pu(positive, unlabeled)
+    >>> model = VQKMeansClassifier(max_steps=200, random_state=0).fit(X, y)
+    >>> model.predict([[3.0, 3.0], [-3.0, -3.0]])
+    array([1, 0])
+    """
+
+    def __init__(
+        self,
+        *,
+        encoder: Any = "auto",
+        n_vectors: int = 8,
+        vector_dim: int = 64,
+        codebook_size: int = 512,
+        encoding: str = "codes",
+        anchors: str = "frozen",
+        anchor_mean: float | None = None,
+        codebook_update: str = "follow",
+        codebook_learning_rate: float | None = None,
+        dropout: float | None = None,
+        augment: str = "auto",
+        batch_size: int = 128,
+        learning_rate: float = 1e-3,
+        weight_average: float = 0.99,
+        max_steps: int = 4000,
+        max_epochs: int | None = None,
+        check_every: int | None = None,
+        patience: int = 10,
+        stopping_signal: str = "holdout-loss",
+        holdout: float = 0.15,
+        decision: str = "posterior",
+        n_init: int = 4,
+        random_state: Any = None,
+        device: str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.encoder = encoder
+        self.n_vectors = n_vectors
+        self.vector_dim = vector_dim
+        self.codebook_size = codebook_size
+        self.encoding = encoding
+        self.anchors = anchors
+        self.anchor_mean = anchor_mean
+        self.codebook_update = codebook_update
+        self.codebook_learning_rate = codebook_learning_rate
+        self.dropout = dropout
+        self.augment = augment
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_average = weight_average
+        self.max_steps = max_steps
+        self.max_epochs = max_epochs
+        self.check_every = check_every
+        self.patience = patience
+        self.stopping_signal = stopping_signal
+        self.holdout = holdout
+        self.decision = decision
+        self.n_init = n_init
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, *, callback: Callable[[Check], None] | None = None
+    ) -> VQKMeansClassifier:
+        """Train the encoder, cluster the unlabelled samples and name the positive cluster.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), (n, h, w), (n, h, w, c) or (n, c, h, w)
+            Numbers; uint8 or float for images. A memory-mapped array is read as needed.
+        y : array-like of shape (n,)
+            Two values: the larger marks labelled positives, the other means unlabelled.
+        callback : callable or None
+            Called at every check with a :class:`vqpu.vq.Check`; it observes, no more.
+
+        Returns
+        -------
+        self : VQKMeansClassifier
+        """
+        self._check_parameters()
+        source, labels = self._check_training_data(X, y)
+        seed = draw_seed(self.random_state)
+        device = choose_device(self.device)
+        split = self._split(labels.is_positive, seed)
+        with preserved_torch_state(device):
+            objective = self._make_objective(source, split, seed, device)
+            network = self._train(objective, source, split, seed, device, callback)
+        self._conclude(network, source, labels, split, seed, device)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the log odds of being positive; above 0 is positive.
+
+        For ``decision="nearest-center"`` they are shifted to be 0 midway between the centres.
+
+        Parameters
+        ----------
+        X : array-like of the shape given to ``fit``
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+        """
+        source = self._source_for_prediction(X)
+        if self._answer.needs_codes:
+            return self._answer.log_odds(self._folded.encode(source, None, self._device))
+        return self._answer.log_odds_of_projection(self._folded.project(source, self._device))
+
+    def transform(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the learned representation: the K code indices of every sample.
+
+        Parameters
+        ----------
+        X : array-like of the shape given to ``fit``
+
+        Returns
+        -------
+        codes : ndarray of int, shape (n_samples, K)
+            For continuous encodings the vectors, float, shape (n_samples, K * p).
+        """
+        source = self._source_for_prediction(X)
+        return self._folded.encode(source, None, self._device).representation
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.cluster_centers_.shape[1])
+
+    def _check_parameters(self) -> None:
+        self._check_shared_parameters()
+        check_integer("codebook_size", self.codebook_size, 2)
+        check_choice("encoding", self.encoding, ENCODINGS)
+        check_choice("anchors", self.anchors, ("frozen", "moving"))
+        check_real("anchor_mean", self.anchor_mean, -1e6, 1e6, optional=True)
+        check_choice("codebook_update", self.codebook_update, CODEBOOK_UPDATES)
+        check_real("codebook_learning_rate", self.codebook_learning_rate, 0, 1, open_low=True,
+                   open_high=False, optional=True)  # fmt: skip
+        check_choice("stopping_signal", self.stopping_signal, tuple(SIGNALS))
+        check_choice("decision", self.decision, DECISIONS)
+        check_integer("n_init", self.n_init, 1)
+        if self.anchor_mean == 0 and self.encoding != "codes":
+            raise ParameterError(
+                "anchor_mean must differ from 0 for continuous encodings: both targets would be "
+                "the same point. Got 0 instead."
+            )
+
+    def _make_objective(
+        self, source: ArraySource, split: Split, seed: int, device: torch.device
+    ) -> VQObjective:
+        torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
+        output_dim = self.vector_dim * (2 if self.encoding == "distribution" else 1)
+        encoder = self._make_encoder(source, output_dim)
+        codebook = draw_codebook(
+            self.codebook_size,
+            self.vector_dim,
+            encoding=self.encoding,
+            anchor_mean=self.anchor_mean,
+            moving_anchors=self.anchors == "moving",
+            generator=torch_generator(seed, Stream.CODEBOOK),
+        )
+        network = VQNetwork(encoder, codebook, self.encoding).to(device)
+        return VQObjective(
+            network,
+            WeightAverage(network.encoder, self.weight_average),
+            source,
+            BalancedBatches(split.positive, split.unlabeled, self.batch_size, seed),
+            self._augmentation(source),
+            codebook_update=self.codebook_update,
+            codebook_rate=self._codebook_rate(),
+            seed=seed,
+            device=device,
+        )
+
+    def _codebook_rate(self) -> float:
+        if self.codebook_learning_rate is None:
+            return _CODEBOOK_RATES[self.codebook_update]
+        return self.codebook_learning_rate
+
+    def _make_optimizer(self, network: VQNetwork) -> torch.optim.Optimizer:
+        groups: list[dict[str, Any]] = [{"params": network.encoder.parameters()}]
+        if self.codebook_update == "adam" and network.is_quantized:
+            groups.append({"params": network.codebook.parameters(), "lr": self._codebook_rate()})
+        else:
+            network.codebook.requires_grad_(False)
+        return torch.optim.Adam(groups, lr=self.learning_rate, fused=True)
+
+    def _train(
+        self,
+        objective: VQObjective,
+        source: ArraySource,
+        split: Split,
+        seed: int,
+        device: torch.device,
+        callback: Callable[[Check], None] | None,
+    ) -> VQNetwork:
+        """Run the loop; return the averaged network of the best check."""
+        steps_per_epoch = objective.batches.steps_per_epoch
+        max_steps, check_every = self._budget(steps_per_epoch)
+        averaged = VQNetwork(
+            objective.average.averaged, objective.network.codebook, self.encoding
+        ).eval()
+        checker = Checker(
+            averaged,
+            source,
+            self._check_samples(split, seed),
+            decision=self.decision,
+            n_starts=self.n_init,
+            seed=derive_seed(seed, Stream.TWO_MEANS),
+            device=device,
+            steps_per_epoch=steps_per_epoch,
+        )
+        rule = StoppingRule(self.stopping_signal, self.patience)
+        self.history_ = History()
+        self.stop_reason_ = "max_steps" if max_steps == self.max_steps else "max_epochs"
+        with progress_reporter(self.verbose, "VQ K-means", max_steps) as report:
+
+            def check(step: int, terms: dict[str, float]) -> bool:
+                found = checker(step, terms)
+                self.history_.append(found.row)
+                report(step, found.row)
+                if callback is not None:
+                    callback(found)
+                stop = rule.update(found.row, averaged)
+                if stop and step < max_steps:
+                    self.stop_reason_ = "patience"
+                return stop
+
+            train(
+                objective,
+                self._make_optimizer(objective.network),
+                max_steps=max_steps,
+                check_every=check_every,
+                rate_factor=lambda step: learning_rate_factor(step, max_steps),
+                check=check,
+            )
+        self.best_check_ = rule.best_check
+        best: VQNetwork = rule.best_state
+        return best
+
+    @staticmethod
+    def _check_samples(split: Split, seed: int) -> CheckSamples:
+        """Take at most a fixed number of each set: a check must stay cheap next to an epoch."""
+        generator = numpy_generator(seed, Stream.CHECK_SAMPLE)
+
+        def some(indices: NDArray[np.int64]) -> NDArray[np.int64]:
+            if len(indices) <= _CHECK_SAMPLES:
+                return indices
+            return np.sort(generator.choice(indices, _CHECK_SAMPLES, replace=False))
+
+        positive, unlabeled = some(split.positive), some(split.unlabeled)
+        if split.holdout_positive is split.positive:
+            return CheckSamples(positive, unlabeled, positive, unlabeled)
+        return CheckSamples(
+            positive, unlabeled, some(split.holdout_positive), some(split.holdout_unlabeled)
+        )
+
+    def _conclude(
+        self,
+        network: VQNetwork,
+        source: ArraySource,
+        labels: PULabels,
+        split: Split,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        """Cluster all unlabelled samples with the chosen network and set fitted attributes."""
+        self._device = device
+        self._folded = VQNetwork(fold_batch_norm(network.encoder), network.codebook, self.encoding)
+        encodings = [
+            self._folded.encode(source, np.flatnonzero(mask), device)
+            for mask in (~labels.is_positive, labels.is_positive)
+        ]
+        unlabeled, positive = encodings
+        clusters = find_clusters(
+            unlabeled.representation,
+            positive.representation,
+            n_starts=self.n_init,
+            seed=derive_seed(seed, Stream.TWO_MEANS),
+        )
+        self._warn_of(clusters)
+        held_out = [
+            self._folded.encode(source, part, device)
+            for part in (split.holdout_positive, split.holdout_unlabeled)
+        ]
+        self._answer = make_answer(self.decision, clusters, *held_out)
+        self.network_ = network
+        self.classes_ = labels.classes
+        self.input_shape_ = source.sample_shape
+        self.cluster_centers_ = np.vstack([clusters.negative_center, clusters.positive_center])
+        self.alpha_ = self._answer.projection_posterior.alpha
+        self.theoretical_alpha_ = theoretical_alpha(held_out[0].projection)
+        self.positive_share_ = float((self._answer.log_odds(unlabeled) > 0).mean())
+        self.n_steps_ = int(self.history_[-1]["step"])
+        apart = split.holdout_positive is not split.positive
+        self.n_holdout_ = tuple(map(len, split[2:])) if apart else (0, 0)
+        self.history_.mark_largest("center_distance", 5, "top_distance")
+
+    def _warn_of(self, clusters: Clusters) -> None:
+        if clusters.is_collapsed:
+            message = (
+                "All samples have the same codes, so there are no two clusters. Try more steps "
+                "(max_steps), codebook_update='follow', a larger learning_rate, or less dropout."
+            )
+            if self.decision == "nearest-center":
+                raise CollapsedCodesError(message)
+            warnings.warn(message, CollapsedCodesWarning, stacklevel=4)
+        elif not clusters.found_positives:
+            warnings.warn(
+                "No cluster of the unlabelled samples lies near the labelled positives: there may "
+                "be no hidden positives. The centres are the means of the two sets instead.",
+                NoHiddenPositivesWarning,
+                stacklevel=4,
+            )

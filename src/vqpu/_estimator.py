@@ -1,0 +1,232 @@
+"""What every network estimator shares: the contract of X and y, devices, splits and encoders."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import nn
+
+from vqpu._labels import PULabels, encode_pu_labels
+from vqpu._parameters import check_choice, check_integer, check_real
+from vqpu._seeding import Stream, choose_device, numpy_generator
+from vqpu._sources import ArraySource
+from vqpu.errors import EncoderError, InputError, InputTypeError, ParameterError
+from vqpu.nn import ENCODERS, Augmentation, ConvEncoder, InputNormalizer, MLPEncoder
+
+AUGMENTATIONS = ("auto", "none", "shift", "flip", "flip+shift")
+_SMALLEST_HOLDOUT = 4
+_MLP_DROPOUT = 0.5
+_CONV_DROPOUT = 0.1
+
+Indices = NDArray[np.int64]
+
+
+class Split(NamedTuple):
+    """Samples to train on and samples kept apart, as indices."""
+
+    positive: Indices
+    unlabeled: Indices
+    holdout_positive: Indices
+    holdout_unlabeled: Indices
+
+
+class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of estimators that train an encoder on two sets of samples.
+
+    A subclass implements ``fit`` and ``decision_function`` and stores its parameters; those named
+    in ``_check_shared_parameters`` mean the same everywhere.
+    """
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return one of ``classes_`` per sample; the larger one means positive.
+
+        Parameters
+        ----------
+        X : array-like of the shape given to ``fit``
+        """
+        is_positive = self.decision_function(X) > 0
+        return np.asarray(self.classes_[is_positive.astype(np.intp)])
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probabilities of being negative and positive, shape (n_samples, 2).
+
+        Parameters
+        ----------
+        X : array-like of the shape given to ``fit``
+        """
+        log_odds = np.clip(self.decision_function(X), -700, 700)
+        positive = 1 / (1 + np.exp(-log_odds))
+        return np.column_stack([1 / (1 + np.exp(log_odds)), positive])
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the log odds of being positive; above 0 is positive, shape (n_samples,)."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.non_deterministic = False
+        return tags
+
+    def _check_shared_parameters(self) -> None:
+        if not callable(self.encoder):
+            check_choice("encoder", self.encoder, ["auto", *ENCODERS])
+        check_integer("n_vectors", self.n_vectors, 1)
+        check_integer("vector_dim", self.vector_dim, 1)
+        check_real("dropout", self.dropout, 0, 1, optional=True)
+        check_choice("augment", self.augment, AUGMENTATIONS)
+        check_integer("batch_size", self.batch_size, 2)
+        check_real("learning_rate", self.learning_rate, 0, open_low=True)
+        check_real("weight_average", self.weight_average, 0, 1)
+        check_integer("max_steps", self.max_steps, 1)
+        check_integer("max_epochs", self.max_epochs, 1, optional=True)
+        check_integer("check_every", self.check_every, 1, optional=True)
+        check_integer("patience", self.patience, 1)
+        check_real("holdout", self.holdout, 0, 0.5, open_high=False)
+        check_integer("verbose", int(self.verbose), 0)
+        if not isinstance(self.device, str):
+            raise ParameterError(
+                f"device must be a string such as 'auto'. Got {self.device!r} instead."
+            )
+        choose_device(self.device)
+
+    def _check_training_data(self, X: Any, y: Any) -> tuple[ArraySource, PULabels]:
+        X, y = self._validated(X, y, reset=True)
+        try:
+            check_classification_targets(y)
+        except ValueError as error:
+            raise InputError(str(error)) from None
+        labels = encode_pu_labels(y)
+        source = ArraySource(X)
+        source.check_finite()
+        return source, labels
+
+    def _source_for_prediction(self, X: Any) -> ArraySource:
+        check_is_fitted(self)
+        source = ArraySource(self._validated(X, None, reset=False))
+        if source.sample_shape != self.input_shape_:
+            raise InputError(
+                f"X holds samples of shape {source.sample_shape}, but {type(self).__name__} was "
+                f"fitted on samples of shape {self.input_shape_}. Pass samples of that shape "
+                "(images: channels, height, width)."
+            )
+        source.check_finite()
+        return source
+
+    def _validated(self, X: Any, y: Any, *, reset: bool) -> Any:
+        """Run scikit-learn's input checks, with its sentences but our exception tree."""
+        options: dict[str, Any] = {
+            "allow_nd": True,
+            "ensure_all_finite": False,  # our own check goes chunk by chunk
+            "ensure_min_samples": 2 if reset else 1,
+        }
+        try:
+            if reset:
+                return validate_data(self, X, y, reset=True, **options)
+            return validate_data(self, X, reset=False, **options)
+        except TypeError as error:
+            raise InputTypeError(str(error)) from None
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def _split(self, is_positive: NDArray[np.bool_], seed: int) -> Split:
+        """Keep the share ``holdout`` of both sets apart, unless one is too small to be split."""
+        generator = numpy_generator(seed, Stream.HOLDOUT)
+        orders = [
+            generator.permutation(np.flatnonzero(mask)) for mask in (is_positive, ~is_positive)
+        ]
+        counts = [round(self.holdout * len(order)) for order in orders]
+        if min(counts) < _SMALLEST_HOLDOUT:
+            return Split(orders[0], orders[1], orders[0], orders[1])
+        kept = [np.sort(order[:count]) for order, count in zip(orders, counts, strict=True)]
+        rest = [np.sort(order[count:]) for order, count in zip(orders, counts, strict=True)]
+        return Split(rest[0], rest[1], kept[0], kept[1])
+
+    def _make_encoder(self, source: ArraySource, output_dim: int) -> nn.Module:
+        """Build normaliser and encoder, and make sure that (n, K, output_dim) comes out."""
+        moments = source.moments()
+        if not moments.std.any():
+            raise InputError(
+                "X is constant: no feature varies from sample to sample, so nothing can be learned."
+                " Check how X was read."
+            )
+        std = np.where(moments.std > 0, moments.std, 1.0)
+        shape = (-1, 1, 1) if source.is_image else (-1,)
+        normalizer = InputNormalizer(
+            torch.from_numpy(moments.mean).view(shape), torch.from_numpy(std).view(shape)
+        )
+        encoder = self._build_encoder(source.sample_shape, output_dim)
+        _check_output(encoder, source.sample_shape, output_dim)
+        return nn.Sequential(normalizer, encoder)
+
+    def _build_encoder(self, shape: tuple[int, ...], output_dim: int) -> nn.Module:
+        is_image = len(shape) == 3
+        if callable(self.encoder):
+            encoder = self.encoder(shape, output_dim)
+            if not isinstance(encoder, nn.Module):
+                raise EncoderError(
+                    f"encoder returned {type(encoder).__name__}. It must be a function of "
+                    "(sample_shape, vector_dim) that returns a torch.nn.Module."
+                )
+            return encoder
+        name = ("conv" if is_image else "mlp") if self.encoder == "auto" else self.encoder
+        if (name == "conv") != is_image:
+            needed = (
+                "images, (n, h, w), (n, h, w, c) or (n, c, h, w)" if name == "conv" else "(n, d)"
+            )
+            raise InputError(f"encoder={name!r} needs {needed}. Got samples of shape {shape}.")
+        if is_image:
+            dropout = _CONV_DROPOUT if self.dropout is None else self.dropout
+            return ConvEncoder(shape, output_dim, dropout)
+        dropout = _MLP_DROPOUT if self.dropout is None else self.dropout
+        return MLPEncoder(shape, output_dim, self.n_vectors, dropout)
+
+    def _augmentation(self, source: ArraySource) -> Augmentation:
+        """Resolve ``augment``: grey images are shifted, colour images mirrored as well."""
+        if not source.is_image:
+            return Augmentation()
+        channels, height, width = source.sample_shape
+        wanted = self.augment
+        if wanted == "auto":
+            wanted = "shift" if channels == 1 else "flip+shift"
+        shift = max(1, round(min(height, width) / 12)) if "shift" in wanted else 0
+        return Augmentation(flip="flip" in wanted, shift=shift)
+
+    def _budget(self, steps_per_epoch: int) -> tuple[int, int]:
+        """Return the number of steps and the steps between checks."""
+        max_steps = self.max_steps
+        if self.max_epochs is not None:
+            max_steps = min(max_steps, self.max_epochs * steps_per_epoch)
+        check_every = self.check_every
+        if check_every is None:
+            check_every = min(max(steps_per_epoch, 20), max(max_steps // 20, 20))
+        return max_steps, min(check_every, max_steps)
+
+
+def _check_output(encoder: nn.Module, shape: tuple[int, ...], output_dim: int) -> None:
+    """Send two blank samples through a new encoder and look at what comes out."""
+    was_training = encoder.training
+    try:
+        with torch.no_grad():
+            output = encoder.eval()(torch.zeros(2, *shape))
+    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise EncoderError(
+            f"encoder cannot take a batch of shape {(2, *shape)}: {error}"
+        ) from error
+    encoder.train(was_training)
+    got = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
+    if (
+        not isinstance(output, torch.Tensor)
+        or output.dim() != 3
+        or output.shape[::2] != (2, output_dim)
+    ):
+        raise EncoderError(
+            f"encoder must turn a batch of 2 samples into (2, K, {output_dim}): K vectors of "
+            f"dimension vector_dim each. Got {got} instead."
+        )

@@ -1,0 +1,68 @@
+"""Randomness and devices: every draw comes from a seed of its own, none from global state."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+
+import numpy as np
+import torch
+
+from vqpu.errors import ParameterError
+
+
+class Stream(IntEnum):
+    """Independent streams of one seed: adding a draw to one never changes another."""
+
+    INITIAL_WEIGHTS = 0
+    CODEBOOK = 1
+    HOLDOUT = 2
+    POSITIVE_ORDER = 3
+    UNLABELED_ORDER = 4
+    CHECK_SAMPLE = 5
+    TRAINING_STEP = 6
+    TWO_MEANS = 7
+
+
+def derive_seed(seed: int, stream: Stream, index: int = 0) -> int:
+    """Return a 63-bit seed for one draw of one stream.
+
+    A step's seed depends on nothing but ``(seed, stream, index)``, so training can go on from
+    any step without stored generator states.
+    """
+    sequence = np.random.SeedSequence([seed, int(stream), index])
+    return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def numpy_generator(seed: int, stream: Stream, index: int = 0) -> np.random.Generator:
+    """Return a NumPy generator for one draw of one stream."""
+    return np.random.default_rng(derive_seed(seed, stream, index))
+
+
+def torch_generator(seed: int, stream: Stream, index: int = 0) -> torch.Generator:
+    """Return a CPU torch generator for one draw of one stream."""
+    return torch.Generator().manual_seed(derive_seed(seed, stream, index))
+
+
+@contextmanager
+def preserved_torch_state(device: torch.device) -> Iterator[None]:
+    """Run a block that may reseed torch; put the global random state back afterwards."""
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        yield
+
+
+def choose_device(device: str) -> torch.device:
+    """Turn the ``device`` parameter into a torch device; ``"auto"`` prefers a GPU."""
+    if device == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        chosen = torch.device(device)
+        torch.empty(0, device=chosen)
+    except (RuntimeError, TypeError, AssertionError) as error:
+        raise ParameterError(
+            f"device must be 'auto', 'cpu' or a device that torch can use here, such as 'cuda'. "
+            f"Got {device!r} instead."
+        ) from error
+    return chosen

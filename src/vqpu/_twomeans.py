@@ -1,0 +1,198 @@
+"""K-means with k = 2: exact on integer codes, and globally optimal in one dimension.
+
+On integers every product and sum stays below 2**53, hence exact in float64 in any order: the
+result does not depend on the order of the samples, on chunks or on threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_CHUNK_ROWS = 4096
+_EXACT = 2.0**53
+
+Floats = NDArray[np.float64]
+
+
+class TwoMeans(NamedTuple):
+    """Two clusters.
+
+    Attributes
+    ----------
+    centers : ndarray of float64, shape (2, n_features)
+        Ordered by their sum of coordinates, the smaller one first.
+    inertia : float
+        Sum of squared distances of the samples to the centre of their cluster.
+    n_iterations : int
+        Lloyd iterations of the best start.
+    """
+
+    centers: Floats
+    inertia: float
+    n_iterations: int
+
+
+class _Splits(NamedTuple):
+    """Hyperplanes, one a start: a sample lies above one if ``sample @ direction > threshold``."""
+
+    directions: Floats  # (n_features, n_starts), whole numbers
+    thresholds: Floats  # (n_starts,)
+
+
+class _Totals(NamedTuple):
+    """Sums over all samples; whole numbers throughout."""
+
+    n_samples: int
+    sums: NDArray[np.int64]  # (n_features,)
+    products: Floats  # (n_features, n_features), X' X
+    largest: int
+
+
+def two_means_codes(
+    codes: NDArray[np.integer[Any]], *, n_starts: int = 4, seed: int = 0, max_iterations: int = 300
+) -> TwoMeans:
+    """Cluster rows of integers into two by Lloyd's algorithm from several starts.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_samples, n_features)
+        At least two distinct rows of values from 0.
+    n_starts : int
+        Starting partitions: one by the leading principal component, the others by random
+        directions. All starts run side by side, so that a pass over the data serves them all.
+    seed : int
+        Of the random directions.
+    max_iterations : int
+        Bound on Lloyd iterations.
+
+    Notes
+    -----
+    A sample belongs to the upper cluster if its projection on the line between the centres lies
+    strictly beyond their midpoint; a tie belongs to the lower one. The direction of that line is
+    rounded to whole numbers (30 bits and more), which makes the projection exact.
+    """
+    totals = _add_up(codes)
+    splits = _first_splits(totals, n_starts, seed)
+    previous: NDArray[np.int64] | None = None
+    best: TwoMeans | None = None
+    for iteration in range(1, max_iterations + 1):
+        counts, sums = _sums_above(codes, splits)
+        state = np.column_stack([counts, sums])
+        done = np.zeros(len(counts), dtype=bool)
+        if previous is not None:
+            done = (state == previous).all(axis=1)
+        if iteration == max_iterations:
+            done[:] = True
+        for start in np.flatnonzero(done):
+            found = _clusters(totals, int(counts[start]), sums[start], iteration)
+            best = found if best is None or found.inertia < best.inertia else best
+        if done.all():
+            break
+        counts, sums, previous = counts[~done], sums[~done], state[~done]
+        splits = _next_splits(totals, counts, sums)
+    assert best is not None, "every start ends"
+    return best
+
+
+def two_means_line(values: Floats) -> tuple[float, float]:
+    """Return the two centres of the best split of numbers on a line, the smaller one first.
+
+    Sorted prefix sums give the inertia of every split, so the optimum is global and needs no
+    start. Of equally good splits the lowest is taken.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,), n >= 2
+    """
+    ordered = np.sort(values)
+    offset = float(ordered.mean())
+    sums = np.cumsum(ordered - offset)
+    below = np.arange(1, len(ordered))
+    above = len(ordered) - below
+    explained = sums[:-1] ** 2 / below + (sums[-1] - sums[:-1]) ** 2 / above
+    split = int(np.argmax(explained))
+    low = sums[split] / below[split]
+    high = (sums[-1] - sums[split]) / above[split]
+    return offset + float(low), offset + float(high)
+
+
+def _chunks(codes: NDArray[np.integer[Any]]) -> Iterator[Floats]:
+    buffer = np.empty((min(_CHUNK_ROWS, len(codes)), codes.shape[1]))
+    for start in range(0, len(codes), _CHUNK_ROWS):
+        chunk = codes[start : start + _CHUNK_ROWS]
+        np.copyto(buffer[: len(chunk)], chunk)
+        yield buffer[: len(chunk)]
+
+
+def _add_up(codes: NDArray[np.integer[Any]]) -> _Totals:
+    width = codes.shape[1]
+    sums, products = np.zeros(width, dtype=np.int64), np.zeros((width, width))
+    for chunk in _chunks(codes):
+        sums += chunk.sum(axis=0).astype(np.int64)
+        products += chunk.T @ chunk
+    return _Totals(len(codes), sums, products, int(codes.max()))
+
+
+def _first_splits(totals: _Totals, n_starts: int, seed: int) -> _Splits:
+    """Split at the mean, along the leading principal component and along random directions."""
+    mean = totals.sums / totals.n_samples
+    covariance = totals.products / totals.n_samples - np.outer(mean, mean)
+    leading = np.linalg.eigh(covariance)[1][:, -1:]
+    spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))[:, None]
+    noise = np.random.default_rng(seed).standard_normal((len(mean), n_starts - 1))
+    directions = _whole(np.hstack([leading, noise * (spread > 0)]), totals)
+    return _Splits(directions, mean @ directions)
+
+
+def _next_splits(totals: _Totals, counts: NDArray[np.int64], sums: NDArray[np.int64]) -> _Splits:
+    """Return the perpendicular bisectors of the centres."""
+    upper, lower = _centers(totals, counts, sums)
+    directions = _whole((upper - lower).T, totals)
+    thresholds = np.einsum("sf,fs->s", (upper + lower) / 2, directions)
+    return _Splits(directions, thresholds)
+
+
+def _sums_above(
+    codes: NDArray[np.integer[Any]], splits: _Splits
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many samples lie above each split, and their sums (n_starts, n_features)."""
+    n_starts = len(splits.thresholds)
+    counts = np.zeros(n_starts, dtype=np.int64)
+    sums = np.zeros((n_starts, codes.shape[1]), dtype=np.int64)
+    for chunk in _chunks(codes):
+        above = (chunk @ splits.directions > splits.thresholds).astype(np.float64)
+        counts += above.sum(axis=0).astype(np.int64)
+        sums += (above.T @ chunk).astype(np.int64)
+    return counts, sums
+
+
+def _centers(
+    totals: _Totals, counts: NDArray[np.int64], sums: NDArray[np.int64]
+) -> tuple[Floats, Floats]:
+    # A split with nothing on one side keeps the overall mean there; it has the largest inertia.
+    upper = np.where(counts[:, None] > 0, sums, totals.sums) / np.maximum(counts, 1)[:, None]
+    rest = totals.n_samples - counts
+    lower = (totals.sums - sums) / np.maximum(rest, 1)[:, None]
+    return upper, lower
+
+
+def _clusters(totals: _Totals, count: int, sums: NDArray[np.int64], iteration: int) -> TwoMeans:
+    upper, lower = _centers(totals, np.array([count]), sums[None])
+    explained = float(count * (upper[0] @ upper[0]))
+    explained += float((totals.n_samples - count) * (lower[0] @ lower[0]))
+    centers = np.vstack([lower, upper])
+    order = np.argsort(centers.sum(axis=1), kind="stable")
+    return TwoMeans(
+        centers[order], max(float(np.trace(totals.products)) - explained, 0.0), iteration
+    )
+
+
+def _whole(directions: Floats, totals: _Totals) -> Floats:
+    """Scale columns to whole numbers so large that no projection of a sample reaches 2**53."""
+    limit = _EXACT / (len(directions) * max(totals.largest, 1)) / 2
+    largest = np.abs(directions).max(axis=0)
+    return np.rint(directions * (limit / np.where(largest > 0, largest, 1.0)))

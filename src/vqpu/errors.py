@@ -1,0 +1,46 @@
+"""The errors and warnings of vqpu: one tree, and every leaf is a builtin type as well.
+
+A message says what is wrong with its value, what is expected, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class VqpuError(Exception):
+    """Base of every error that vqpu raises on purpose."""
+
+
+class InputError(VqpuError, ValueError):
+    """Data that cannot be used: wrong values, wrong shape, too few samples."""
+
+
+class InputTypeError(VqpuError, TypeError):
+    """Data of a kind that cannot be used, such as sparse matrices."""
+
+
+class ParameterError(VqpuError, ValueError):
+    """An estimator parameter outside its range."""
+
+
+class EncoderError(VqpuError, ValueError):
+    """A user's encoder that does not return ``(n, K, p)`` vectors."""
+
+
+class NonFiniteLossError(VqpuError, ArithmeticError):
+    """The loss became NaN or infinite; the message names the step."""
+
+
+class CollapsedCodesError(VqpuError, ValueError):
+    """Every sample was given the same codes, so there is nothing to cluster."""
+
+
+class VqpuWarning(UserWarning):
+    """Base of every warning that vqpu issues."""
+
+
+class CollapsedCodesWarning(VqpuWarning):
+    """The codes say nothing, although the projection still separates the samples."""
+
+
+class NoHiddenPositivesWarning(VqpuWarning):
+    """No cluster of the unlabelled data lies near the labelled positives."""

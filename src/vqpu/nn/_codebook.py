@@ -1,0 +1,123 @@
+"""The codebook C, the quantiser Q and the two anchors that the loss aims at."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+def nearest_code(vectors: Tensor, codebook: Tensor) -> Tensor:
+    r"""Return Q's index: the nearest code of every vector; of equally near codes, the first.
+
+    Parameters
+    ----------
+    vectors : Tensor of shape (..., p)
+    codebook : Tensor of shape (m, p)
+
+    Returns
+    -------
+    codes : Tensor of int64, shape (...)
+        No gradient flows through indices.
+
+    Notes
+    -----
+    :math:`\arg\min_k |v - c_k|^2 = \arg\max_k (v \cdot c_k - |c_k|^2 / 2)`: one matrix product,
+    without the vectors' own norms, the clamp and the root of ``torch.cdist``.
+    """
+    with torch.no_grad():
+        flat = vectors.reshape(-1, vectors.shape[-1])
+        half_norms = codebook.square().sum(dim=1).mul_(-0.5)
+        codes = torch.addmm(half_norms, flat, codebook.t()).argmax(dim=1)
+        return codes.view(vectors.shape[:-1])
+
+
+def project_on_anchors(
+    vectors: Tensor, positive_anchor: Tensor, unlabeled_anchor: Tensor
+) -> Tensor:
+    r"""Return s(x), the mean place of a sample's vectors between the two anchors.
+
+    :math:`s(x) = \frac1K \sum_j \langle v_j - \mu_U, \mu_P - \mu_U \rangle / |\mu_P - \mu_U|^2`
+    is 0 at the target of the unlabelled samples and 1 at that of the positives; it estimates
+    :math:`p_P(x) / (p_P(x) + p_U(x))`.
+
+    Parameters
+    ----------
+    vectors : Tensor of shape (n, K, p)
+    positive_anchor, unlabeled_anchor : Tensor of shape (p,)
+
+    Returns
+    -------
+    projection : Tensor of float64, shape (n,)
+    """
+    axis = (positive_anchor - unlabeled_anchor).double()
+    squared_length = axis @ axis
+    # The mean over K first: the projection is linear, and K times less is converted to double.
+    along = (vectors.mean(dim=1).double() * axis).sum(dim=1)
+    return (along - unlabeled_anchor.double() @ axis) / squared_length
+
+
+class Codebook(nn.Module):
+    """m codes of dimension p, sorted by their norm when drawn, and the anchors c_1 and c_m.
+
+    Parameters
+    ----------
+    vectors : Tensor of shape (m, p)
+        The codes in any order; they are sorted here, once, so that an index is a rank by norm.
+    moving_anchors : bool
+        False: the targets are copies of the initial c_1 and c_m. True: the targets are the codes
+        of first and last index wherever they have moved to (the literal text of the paper).
+
+    Attributes
+    ----------
+    vectors : Parameter of shape (m, p)
+        The codes as they are now.
+    """
+
+    def __init__(self, vectors: Tensor, *, moving_anchors: bool = False) -> None:
+        super().__init__()
+        order = vectors.norm(dim=1).argsort(stable=True)
+        self.vectors = nn.Parameter(vectors[order].clone())
+        self.moving_anchors = moving_anchors
+        self.initial_unlabeled_anchor: Tensor
+        self.initial_positive_anchor: Tensor
+        self.register_buffer("initial_unlabeled_anchor", self.vectors.detach()[0].clone())
+        self.register_buffer("initial_positive_anchor", self.vectors.detach()[-1].clone())
+
+    @property
+    def positive_anchor(self) -> Tensor:
+        """c_m, the target of labelled positives."""
+        return self.vectors.detach()[-1] if self.moving_anchors else self.initial_positive_anchor
+
+    @property
+    def unlabeled_anchor(self) -> Tensor:
+        """c_1, the target of unlabelled samples."""
+        return self.vectors.detach()[0] if self.moving_anchors else self.initial_unlabeled_anchor
+
+    @torch.no_grad()
+    def follow(self, vectors: Tensor, codes: Tensor, n_positive: int, rate: float) -> None:
+        """Move every code in use a share of the way to the mean of the vectors it stands for.
+
+        This is a gradient step on the second term of equation 1 whose size does not depend on
+        how many vectors a code has, so the codes follow the encodings as fast on small data as
+        on large data. If no vector falls on c_m, it moves towards the labelled positives (c_1:
+        towards the unlabelled samples): otherwise one code could win everything for ever.
+
+        Parameters
+        ----------
+        vectors : Tensor of shape (n, K, p)
+            The first ``n_positive`` samples are labelled positives.
+        codes : Tensor of int64, shape (n, K)
+        n_positive : int
+        rate : float
+            Share of the way, in (0, 1].
+        """
+        book = self.vectors
+        flat_vectors, flat_codes = vectors.reshape(-1, vectors.shape[-1]), codes.reshape(-1)
+        used, places = torch.unique(flat_codes, return_inverse=True)
+        # A product with one-hot rows instead of index_add: in order, hence bit-identical.
+        one_hot = torch.nn.functional.one_hot(places, len(used)).to(flat_vectors.dtype)
+        means = (one_hot.t() @ flat_vectors) / one_hot.sum(dim=0).unsqueeze(1)
+        book[used] = torch.lerp(book[used], means, rate)
+        for index, own in ((len(book) - 1, vectors[:n_positive]), (0, vectors[n_positive:])):
+            if index not in used:
+                book[index] = torch.lerp(book[index], own.mean(dim=(0, 1)), rate)

@@ -1,0 +1,158 @@
+"""Encoders f_theta: a batch of samples in, K vectors of dimension p per sample out."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
+
+# Where the image is halved, by the number of halvings that bring its short side to about 8.
+# Early halvings keep large images as cheap as small ones and let every vector see the whole image.
+_STRIDES = {
+    1: (1, 1, 2, 1, 1, 1),
+    2: (2, 1, 2, 1, 1, 1),
+    3: (2, 2, 2, 1, 1, 1),
+    4: (2, 2, 2, 1, 2, 1),
+    5: (2, 2, 2, 2, 2, 1),
+    6: (2, 2, 2, 2, 2, 2),
+}
+_CHANNELS = (32, 32, 64, 64, 128)
+
+
+class InputNormalizer(nn.Module):
+    """Shift and scale raw input to zero mean and unit variance.
+
+    Part of the network rather than of the data, so that a saved or exported model takes what
+    the user has. Double input is normalised in double precision before it becomes single.
+
+    Parameters
+    ----------
+    mean, std : Tensor of shape (channels, 1, 1) or (n_features,)
+        Statistics of the training samples, in double precision.
+    """
+
+    def __init__(self, mean: Tensor, std: Tensor) -> None:
+        super().__init__()
+        self.mean: Tensor
+        self.std: Tensor
+        self.register_buffer("mean", mean)
+        self.register_buffer("std", std)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.dtype == torch.float64:
+            return ((x - self.mean) / self.std).float()
+        return (x.float() - self.mean.float()) / self.std.float()
+
+
+class ConvEncoder(nn.Module):
+    """Six convolutional layers; every place of the last feature map is one vector.
+
+    Parameters
+    ----------
+    input_shape : tuple (channels, height, width)
+        Height and width are at least 8.
+    vector_dim : int
+        p, the dimension of every vector.
+    dropout : float
+        Share of feature maps dropped after every hidden layer but the first.
+
+    Notes
+    -----
+    The paper says "six convolutional layers" and no more; see ``_STRIDES`` and ``_CHANNELS``.
+    """
+
+    def __init__(self, input_shape: tuple[int, ...], vector_dim: int, dropout: float) -> None:
+        super().__init__()
+        channels, height, width = input_shape
+        n_halvings = min(max(round(math.log2(min(height, width) / 8)), 1), 6)
+        strides = _STRIDES[n_halvings]
+        layers: list[nn.Module] = []
+        for index, (width_out, stride) in enumerate(zip(_CHANNELS, strides, strict=False)):
+            layers += [
+                nn.Conv2d(channels, width_out, 3, stride, 1, bias=False),
+                nn.BatchNorm2d(width_out),
+                nn.ReLU(inplace=True),
+            ]
+            if dropout > 0 and index > 0:
+                layers.append(nn.Dropout2d(dropout))
+            channels = width_out
+        layers.append(nn.Conv2d(channels, vector_dim, 3, strides[-1], 1))
+        self.layers = nn.Sequential(*layers)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def forward(self, x: Tensor) -> Tensor:
+        features = self.layers(x.contiguous(memory_format=torch.channels_last))
+        # A view: channels last means that every place already holds its vector side by side.
+        vectors: Tensor = features.permute(0, 2, 3, 1).flatten(1, 2)
+        return vectors
+
+
+class MLPEncoder(nn.Module):
+    """Two hidden layers for tables, ending in K vectors.
+
+    Parameters
+    ----------
+    input_shape : tuple (n_features,)
+    vector_dim : int
+        p, the dimension of every vector.
+    n_vectors : int
+        K, the number of vectors.
+    dropout : float
+        Share of hidden units dropped.
+    """
+
+    def __init__(
+        self,
+        input_shape: tuple[int, ...],
+        vector_dim: int,
+        n_vectors: int,
+        dropout: float,
+        hidden: int = 256,
+    ) -> None:
+        super().__init__()
+        self.output_shape = (n_vectors, vector_dim)
+        layers: list[nn.Module] = []
+        width = input_shape[0]
+        for _ in range(2):
+            layers += [
+                nn.Linear(width, hidden),
+                nn.BatchNorm1d(hidden),
+                nn.ReLU(inplace=True),
+                nn.Dropout(dropout),
+            ]
+            width = hidden
+        self.layers = nn.Sequential(*layers, nn.Linear(width, n_vectors * vector_dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        vectors: Tensor = self.layers(x).unflatten(1, self.output_shape)
+        return vectors
+
+
+def fold_batch_norm(module: nn.Module) -> nn.Module:
+    """Return a copy for prediction: batch norm folded into the layer before it, no dropout.
+
+    Only our own encoders are rebuilt; every other module is copied and left as it is.
+    """
+    module = copy.deepcopy(module).eval()
+    for child in module.modules():
+        if isinstance(child, (ConvEncoder, MLPEncoder)):
+            child.layers = nn.Sequential(*_folded_layers(list(child.layers)))
+    return module
+
+
+def _folded_layers(layers: list[nn.Module]) -> list[nn.Module]:
+    folded: list[nn.Module] = []
+    for layer in layers:
+        if isinstance(layer, nn.BatchNorm2d) and isinstance(folded[-1], nn.Conv2d):
+            folded[-1] = fuse_conv_bn_eval(folded[-1], layer)
+        elif isinstance(layer, nn.BatchNorm1d) and isinstance(folded[-1], nn.Linear):
+            folded[-1] = fuse_linear_bn_eval(folded[-1], layer)
+        elif not isinstance(layer, (nn.Dropout, nn.Dropout2d)):
+            folded.append(layer)
+    return folded
+
+
+ENCODERS = ("conv", "mlp")

@@ -1,0 +1,4 @@
+"""Other methods behind the same contract, on the same encoders and the same loop."""
+
+from vqpu.rivals._naive import NaivePUClassifier as NaivePUClassifier
+from vqpu.rivals._oracle import OracleClassifier as OracleClassifier

@@ -1,0 +1,256 @@
+"""A network that ends in one logit, trained by cross entropy on two balanced sets."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor, nn
+from torch.nn.functional import binary_cross_entropy_with_logits
+
+from vqpu._estimator import NetworkClassifier, Split
+from vqpu._inference import encode_in_chunks
+from vqpu._parameters import draw_seed
+from vqpu._seeding import (
+    Stream,
+    choose_device,
+    derive_seed,
+    preserved_torch_state,
+    torch_generator,
+)
+from vqpu._sources import ArraySource
+from vqpu.nn import Augmentation, fold_batch_norm
+from vqpu.training import (
+    BalancedBatches,
+    History,
+    StoppingRule,
+    WeightAverage,
+    learning_rate_factor,
+    progress_reporter,
+    train,
+)
+
+
+class PooledLogit(nn.Module):
+    """Encoder, mean over the K vectors, one linear layer.
+
+    Parameters
+    ----------
+    encoder : Module
+        Samples in, (n, K, p) vectors out.
+    vector_dim : int
+        p.
+    """
+
+    def __init__(self, encoder: nn.Module, vector_dim: int) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.head = nn.Linear(vector_dim, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        logits: Tensor = self.head(self.encoder(x).mean(dim=1)).squeeze(1)
+        return logits
+
+
+class _CrossEntropy:
+    """Balanced cross entropy of one set against the other."""
+
+    def __init__(
+        self,
+        network: PooledLogit,
+        average: WeightAverage,
+        source: ArraySource,
+        batches: BalancedBatches,
+        augmentation: Augmentation,
+        *,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self.network, self.average, self.batches = network, average, batches
+        self._source, self._augmentation = source, augmentation
+        self._seed, self._device = seed, device
+
+    def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
+        batch = self.batches[step]
+        n_positive = len(batch.positive)
+        x = torch.cat([self._source.batch(batch.positive), self._source.batch(batch.unlabeled)])
+        x = self._augmentation(x, torch_generator(self._seed, Stream.TRAINING_STEP, step))
+        torch.manual_seed(derive_seed(self._seed, Stream.TRAINING_STEP, step))  # for dropout
+        loss = balanced_cross_entropy(self.network(x.to(self._device)), n_positive)
+        return loss, {"loss": loss}
+
+    def after_step(self, step: int) -> None:
+        self.average.update(step + 1)
+
+
+def balanced_cross_entropy(logits: Tensor, n_positive: int) -> Tensor:
+    """Return the mean of two cross entropies, that of the positives and that of the rest.
+
+    Parameters
+    ----------
+    logits : Tensor of shape (n,)
+        Those of positives first.
+    n_positive : int
+    """
+    positive, other = logits[:n_positive], logits[n_positive:]
+    first = binary_cross_entropy_with_logits(positive, torch.ones_like(positive))
+    second = binary_cross_entropy_with_logits(other, torch.zeros_like(other))
+    return (first + second) / 2
+
+
+class LogisticNetworkClassifier(NetworkClassifier):
+    """Base of classifiers that put one set against another."""
+
+    _title = "cross entropy"
+    _offset = 0.0
+
+    def __init__(
+        self,
+        *,
+        encoder: Any = "auto",
+        n_vectors: int = 8,
+        vector_dim: int = 64,
+        dropout: float | None = None,
+        augment: str = "auto",
+        batch_size: int = 128,
+        learning_rate: float = 1e-3,
+        weight_average: float = 0.99,
+        max_steps: int = 4000,
+        max_epochs: int | None = None,
+        check_every: int | None = None,
+        patience: int = 10,
+        holdout: float = 0.15,
+        random_state: Any = None,
+        device: str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.encoder = encoder
+        self.n_vectors = n_vectors
+        self.vector_dim = vector_dim
+        self.dropout = dropout
+        self.augment = augment
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.weight_average = weight_average
+        self.max_steps = max_steps
+        self.max_epochs = max_epochs
+        self.check_every = check_every
+        self.patience = patience
+        self.holdout = holdout
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        callback: Callable[[LogisticNetworkClassifier], None] | None = None,
+    ) -> Any:
+        """Train the network on the two sets that ``y`` marks.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), (n, h, w), (n, h, w, c) or (n, c, h, w)
+        y : array-like of shape (n,)
+            Two values; the larger marks the positives.
+        callback : callable or None
+            Called with the estimator at every check, when it can already predict.
+        """
+        self._check_parameters()
+        source, labels = self._check_training_data(X, y)
+        seed, self._device = draw_seed(self.random_state), choose_device(self.device)
+        self.classes_, self.input_shape_ = labels.classes, source.sample_shape
+        split = self._split(labels.is_positive, seed)
+        with preserved_torch_state(self._device):
+            self._train(source, split, seed, callback)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the logit of being positive; above 0 is positive.
+
+        Parameters
+        ----------
+        X : array-like of the shape given to ``fit``
+        """
+        source = self._source_for_prediction(X)
+        return self._logits(self._folded, source, None) + self._offset
+
+    def _check_parameters(self) -> None:
+        self._check_shared_parameters()
+
+    def _logits(
+        self, network: nn.Module, source: ArraySource, indices: NDArray[np.int64] | None
+    ) -> NDArray[np.float64]:
+        (logits,) = encode_in_chunks(
+            lambda x: (network(x).double(),), source, indices, self._device
+        )
+        return logits
+
+    def _make_objective(self, source: ArraySource, split: Split, seed: int) -> _CrossEntropy:
+        torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
+        encoder = self._make_encoder(source, self.vector_dim)
+        network = PooledLogit(encoder, self.vector_dim).to(self._device)
+        return _CrossEntropy(
+            network,
+            WeightAverage(network, self.weight_average),
+            source,
+            BalancedBatches(split.positive, split.unlabeled, self.batch_size, seed),
+            self._augmentation(source),
+            seed=seed,
+            device=self._device,
+        )
+
+    def _train(
+        self,
+        source: ArraySource,
+        split: Split,
+        seed: int,
+        callback: Callable[[LogisticNetworkClassifier], None] | None,
+    ) -> None:
+        objective = self._make_objective(source, split, seed)
+        averaged = objective.average.averaged
+        max_steps, check_every = self._budget(objective.batches.steps_per_epoch)
+        rule = StoppingRule("holdout-loss", self.patience)
+        self.history_ = History()
+        started = time.perf_counter()
+        with progress_reporter(self.verbose, self._title, max_steps) as report:
+
+            def check(step: int, terms: dict[str, float]) -> bool:
+                row = {
+                    "step": step,
+                    **terms,
+                    "holdout_loss": self._holdout_loss(averaged, source, split),
+                    "seconds": time.perf_counter() - started,
+                }
+                self.history_.append(row)
+                report(step, row)
+                if callback is not None:
+                    self._folded = copy.deepcopy(averaged)
+                    callback(self)
+                return rule.update(row, averaged)
+
+            train(
+                objective,
+                torch.optim.Adam(objective.network.parameters(), lr=self.learning_rate, fused=True),
+                max_steps=max_steps,
+                check_every=check_every,
+                rate_factor=lambda step: learning_rate_factor(step, max_steps),
+                check=check,
+            )
+        self.network_ = rule.best_state
+        self.best_check_ = rule.best_check
+        self.n_steps_ = int(self.history_[-1]["step"])
+        self._folded = fold_batch_norm(self.network_)
+
+    def _holdout_loss(self, network: nn.Module, source: ArraySource, split: Split) -> float:
+        positive = self._logits(network, source, split.holdout_positive[:2048])
+        other = self._logits(network, source, split.holdout_unlabeled[:2048])
+        logits = torch.from_numpy(np.concatenate([positive, other]))
+        return float(balanced_cross_entropy(logits, len(positive)))

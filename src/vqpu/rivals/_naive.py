@@ -1,0 +1,25 @@
+"""NaivePUClassifier: labelled positives against unlabelled samples, uncorrected."""
+
+from __future__ import annotations
+
+from vqpu.rivals._logistic import LogisticNetworkClassifier
+
+
+class NaivePUClassifier(LogisticNetworkClassifier):
+    """Classifier of labelled positives against unlabelled samples, the bar for every PU method.
+
+    Balanced batches, cross entropy, threshold 1/2. It has the encoder, the augmentation, the
+    weight averaging and the held-out stopping of :class:`vqpu.VQKMeansClassifier`, whose
+    parameters of the same names mean the same.
+
+    Its threshold is the Bayes border for accuracy only if alpha is 1/2: it calls positive what is
+    likelier among labelled positives than among unlabelled samples.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    history_ : History
+    network_ : torch.nn.Module
+    """
+
+    _title = "naive P against U"

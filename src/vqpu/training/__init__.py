@@ -1,0 +1,13 @@
+"""The training loop and its parts: batches, weight averaging, stopping, history, progress."""
+
+from vqpu.training._averaging import WeightAverage as WeightAverage
+from vqpu.training._batches import BalancedBatches as BalancedBatches
+from vqpu.training._history import History as History
+from vqpu.training._loop import Objective as Objective
+from vqpu.training._loop import learning_rate_factor as learning_rate_factor
+from vqpu.training._loop import train as train
+from vqpu.training._progress import progress_reporter as progress_reporter
+from vqpu.training._stopping import SIGNALS as SIGNALS
+from vqpu.training._stopping import StoppingRule as StoppingRule
+from vqpu.training._stopping import holdout_auc as holdout_auc
+from vqpu.training._stopping import separation as separation

@@ -1,0 +1,101 @@
+"""The training loop: step, check, stop. It knows modules and numbers, nothing of PU learning."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from vqpu.errors import NonFiniteLossError
+
+
+class Objective(Protocol):
+    """What is trained: it turns a step number into a loss and updates what it owns."""
+
+    def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return the loss of step ``step`` (from 0) and its named terms."""
+
+    def after_step(self, step: int) -> None:
+        """Update what the optimiser does not: averages, codes."""
+
+
+_WARMUP_STEPS = 50
+
+
+def learning_rate_factor(step: int, max_steps: int) -> float:
+    """Return the share of the learning rate at ``step`` (from 0): a short rise, then a cosine."""
+    rise = min(1.0, (step + 1) / _WARMUP_STEPS)
+    return rise * 0.5 * (1 + math.cos(math.pi * step / max_steps))
+
+
+def train(
+    objective: Objective,
+    optimizer: torch.optim.Optimizer,
+    *,
+    max_steps: int,
+    check_every: int,
+    rate_factor: Callable[[int], float],
+    check: Callable[[int, dict[str, float]], bool],
+    first_step: int = 0,
+) -> None:
+    """Take optimisation steps and hand over to ``check`` at intervals, until it says stop.
+
+    Parameters
+    ----------
+    objective : Objective
+    optimizer : Optimizer
+    max_steps : int
+        The step after which training ends anyway.
+    check_every : int
+        Steps between checks; the last step is checked as well.
+    rate_factor : callable
+        Share of each parameter group's learning rate at a step.
+    check : callable
+        Gets the number of steps taken and the mean of every term since the last check; returns
+        True to stop.
+    first_step : int
+        Where to begin, for training that goes on.
+
+    Raises
+    ------
+    NonFiniteLossError
+        In the very step whose loss is not finite, before the weights are touched.
+    """
+    base_rates = [group["lr"] for group in optimizer.param_groups]
+    sums: dict[str, float] = {}
+    n_summed = 0
+    for step in range(first_step, max_steps):
+        for group, rate in zip(optimizer.param_groups, base_rates, strict=True):
+            group["lr"] = rate * rate_factor(step)
+        for name, value in _take_step(objective, optimizer, step).items():
+            sums[name] = sums.get(name, 0.0) + value
+        n_summed += 1
+        if (step + 1) % check_every == 0 or step + 1 == max_steps:
+            means = {name: value / n_summed for name, value in sums.items()}
+            if check(step + 1, means):
+                return
+            sums, n_summed = {}, 0
+
+
+def _take_step(
+    objective: Objective, optimizer: torch.optim.Optimizer, step: int
+) -> dict[str, float]:
+    loss, terms = objective.loss(step)
+    values = {name: float(term.detach()) for name, term in terms.items()}
+    if not math.isfinite(float(loss.detach())):
+        raise NonFiniteLossError(
+            f"The loss is not finite at step {step + 1} ({_describe(values)}). The weights before "
+            "this step were finite. Try a smaller learning_rate, and look for extreme values in X."
+        )
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+    objective.after_step(step)
+    return values
+
+
+def _describe(values: dict[str, float]) -> str:
+    return ", ".join(f"{name} = {value:g}" for name, value in values.items())

@@ -1,0 +1,99 @@
+"""When to stop: signals that need no negative, and the rule that keeps the best check."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vqpu._twomeans import two_means_line
+
+Floats = NDArray[np.float64]
+
+
+class Signal(NamedTuple):
+    """A column of the history that says how good a check is."""
+
+    column: str
+    sign: int  # +1: larger is better
+
+
+SIGNALS = {
+    "center-distance": Signal("center_distance", 1),
+    "holdout-loss": Signal("holdout_loss", -1),
+    "holdout-auc": Signal("holdout_auc", 1),
+    "separation": Signal("separation", 1),
+}
+
+
+def separation(values: Floats) -> float:
+    """Return the distance between the two clusters of numbers over their spread.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Projections of held-out unlabelled samples.
+    """
+    if len(values) < 2:
+        return 0.0
+    low, high = two_means_line(values)
+    nearest = np.where(values > (low + high) / 2, high, low)
+    spread = float(np.sqrt(np.mean((values - nearest) ** 2)))
+    return (high - low) / max(spread, 1e-3 * (high - low), 1e-12)
+
+
+def holdout_auc(positive: Floats, unlabeled: Floats) -> float:
+    """Return the share of (positive, unlabelled) pairs in the right order, ties half.
+
+    Under SCAR this is ``alpha / 2 + (1 - alpha) AUC``: linear in the AUC against negatives.
+
+    Parameters
+    ----------
+    positive, unlabeled : ndarray of shape (n,)
+        Projections of held-out samples.
+    """
+    ordered = np.sort(unlabeled)
+    below = np.searchsorted(ordered, positive, side="left")
+    not_above = np.searchsorted(ordered, positive, side="right")
+    return float((below + not_above).mean() / (2 * len(unlabeled)))
+
+
+class StoppingRule:
+    """Keep the state of the best check; stop after ``patience`` checks without a better one.
+
+    Parameters
+    ----------
+    signal : str
+        A key of :data:`SIGNALS`.
+    patience : int
+
+    Attributes
+    ----------
+    best_check : int
+        Index of the best check so far, -1 before the first.
+    best_state : object
+        A copy of what was handed over at that check.
+    """
+
+    def __init__(self, signal: str, patience: int) -> None:
+        self.signal = SIGNALS[signal]
+        self._patience = patience
+        self._best_value = -np.inf
+        self._n_checks = 0
+        self.best_check = -1
+        self.best_state: Any = None
+
+    def update(self, row: dict[str, Any], state: Any) -> bool:
+        """Take in one check; return whether to stop.
+
+        Improvement is absolute and strict: of equal checks the first is kept.
+        """
+        value = self.signal.sign * row[self.signal.column]
+        if value > self._best_value:
+            self._best_value = value
+            self.best_check = self._n_checks
+            self.best_state = copy.deepcopy(state)
+        self._n_checks += 1
+        return self._n_checks - 1 - self.best_check >= self._patience

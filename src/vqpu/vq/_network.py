@@ -1,0 +1,120 @@
+"""Encoder and codebook as one network, and what it says of many samples."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from vqpu._inference import encode_in_chunks
+from vqpu._sources import ArraySource
+from vqpu.nn import Codebook, nearest_code, project_on_anchors
+
+ENCODINGS = ("codes", "constant", "distribution")
+
+
+class Encodings(NamedTuple):
+    """What the network says of n samples.
+
+    Attributes
+    ----------
+    representation : ndarray of shape (n, K) or (n, K * p)
+        Code indices, or the vectors themselves where the encoding is continuous.
+    projection : ndarray of float64, shape (n,)
+        s(x), the place between the anchors.
+    """
+
+    representation: NDArray[Any]
+    projection: NDArray[np.float64]
+
+
+class VQNetwork(nn.Module):
+    """f_theta and the codebook.
+
+    Parameters
+    ----------
+    encoder : Module
+        Raw samples in, (n, K, p) vectors out; (n, K, 2 p) for distributional encodings.
+    codebook : Codebook
+    encoding : {"codes", "constant", "distribution"}
+        "codes" is the method; the other two are the paper's continuous ablations.
+    """
+
+    def __init__(self, encoder: nn.Module, codebook: Codebook, encoding: str) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.codebook = codebook
+        self.encoding = encoding
+
+    @property
+    def is_quantized(self) -> bool:
+        """Whether a sample is represented by code indices rather than by its vectors."""
+        return self.encoding == "codes"
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the vectors (n, K, p); for distributional encodings, their means."""
+        return self.means(self.encoder(x))
+
+    def means(self, encoded: Tensor) -> Tensor:
+        """Return the vectors in what the encoder put out."""
+        return encoded.chunk(2, dim=-1)[0] if self.encoding == "distribution" else encoded
+
+    def encode(
+        self, source: ArraySource, indices: NDArray[np.int64] | None, device: torch.device
+    ) -> Encodings:
+        """Return the encodings of some samples of a source, or of all of them."""
+        representations, projections = encode_in_chunks(self._describe, source, indices, device)
+        return Encodings(representations, projections)
+
+    def project(self, source: ArraySource, device: torch.device) -> NDArray[np.float64]:
+        """Return s(x) of all samples of a source, without looking up any code."""
+        (projections,) = encode_in_chunks(
+            lambda x: (self._projection(self(x)),), source, None, device
+        )
+        return projections
+
+    def _describe(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        vectors = self(x)
+        if not self.is_quantized:
+            return vectors.flatten(1), self._projection(vectors)
+        codes = nearest_code(vectors, self.codebook.vectors)
+        narrow = torch.int16 if len(self.codebook.vectors) <= 1 << 15 else torch.int32
+        return codes.to(narrow), self._projection(vectors)
+
+    def _projection(self, vectors: Tensor) -> Tensor:
+        book = self.codebook
+        return project_on_anchors(vectors, book.positive_anchor, book.unlabeled_anchor)
+
+
+def draw_codebook(
+    size: int,
+    dim: int,
+    *,
+    encoding: str,
+    anchor_mean: float | None,
+    moving_anchors: bool,
+    generator: torch.Generator,
+) -> Codebook:
+    """Draw the codes of the method or of one of the paper's ablations.
+
+    Parameters
+    ----------
+    size, dim : int
+        m and p.
+    encoding : str
+        Continuous encodings need two anchors and nothing else: 0 and ``anchor_mean``.
+    anchor_mean : float or None
+        None: all codes from N(0, I). A number a: the upper half from N(a, I).
+    moving_anchors : bool
+    generator : torch.Generator
+    """
+    if encoding != "codes":
+        mean = 1.0 if anchor_mean is None else anchor_mean
+        return Codebook(torch.tensor([[0.0], [mean]]).expand(2, dim))
+    vectors = torch.randn(size, dim, generator=generator)
+    if anchor_mean is not None:
+        vectors[size // 2 :] += anchor_mean
+    return Codebook(vectors, moving_anchors=moving_anchors)
