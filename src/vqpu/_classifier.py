@@ -57,6 +57,7 @@ from vqpu.vq._network import ENCODINGS
 from vqpu.vq._objective import CODEBOOK_UPDATES
 
 _CHECK_SAMPLES = 2048
+_ALPHA_OF_NONE = 0.005
 _CODEBOOK_RATES = {"follow": 0.05, "adam": 3e-3, "none": 0.0}
 
 
@@ -100,7 +101,8 @@ class VQKMeansClassifier(
         For "follow" the share of the way per step (None: 0.05), for "adam" the learning rate
         (None: 0.003).
     dropout : float or None, default=None
-        None: 0.1 of the feature maps for "conv", 0.5 of the units for "mlp".
+        None: 0.5 of the units for "mlp"; for "conv" 0.1 of the feature maps, or none from 3,000
+        samples on.
     augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
         Random changes of training images. "auto" shifts grey images and also mirrors colour
         images; say "shift" where a mirrored image means something else, as digits do.
@@ -491,12 +493,12 @@ class VQKMeansClassifier(
             n_starts=self.n_init,
             seed=derive_seed(seed, Stream.TWO_MEANS),
         )
-        self._warn_of(clusters)
         held_out = [
             self._folded.encode(source, part, device)
             for part in (split.holdout_positive, split.holdout_unlabeled)
         ]
         self._answer = make_answer(self.decision, clusters, *held_out)
+        self._warn_of(clusters)
         self.network_ = network
         self.classes_ = labels.classes
         self.input_shape_ = source.sample_shape
@@ -518,10 +520,15 @@ class VQKMeansClassifier(
             if self.decision == "nearest-center":
                 raise CollapsedCodesError(message)
             warnings.warn(message, CollapsedCodesWarning, stacklevel=4)
-        elif not clusters.found_positives:
+        elif not self._found_positives(clusters):
             warnings.warn(
-                "No cluster of the unlabelled samples lies near the labelled positives: there may "
-                "be no hidden positives. The centres are the means of the two sets instead.",
+                "No part of the unlabelled samples looks like the labelled positives: there may be "
+                "no hidden positives. Check that P and U come from where you think they do.",
                 NoHiddenPositivesWarning,
                 stacklevel=4,
             )
+
+    def _found_positives(self, clusters: Clusters) -> bool:
+        if self.decision == "nearest-center":
+            return clusters.found_positives
+        return self._answer.projection_posterior.alpha > _ALPHA_OF_NONE

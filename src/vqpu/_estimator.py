@@ -23,6 +23,7 @@ AUGMENTATIONS = ("auto", "none", "shift", "flip", "flip+shift")
 _SMALLEST_HOLDOUT = 4
 _MLP_DROPOUT = 0.5
 _CONV_DROPOUT = 0.1
+_FEW_IMAGES = 3000
 
 Indices = NDArray[np.int64]
 
@@ -161,11 +162,11 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         normalizer = InputNormalizer(
             torch.from_numpy(moments.mean).view(shape), torch.from_numpy(std).view(shape)
         )
-        encoder = self._build_encoder(source.sample_shape, output_dim)
+        encoder = self._build_encoder(source.sample_shape, output_dim, len(source))
         _check_output(encoder, source.sample_shape, output_dim)
         return nn.Sequential(normalizer, encoder)
 
-    def _build_encoder(self, shape: tuple[int, ...], output_dim: int) -> nn.Module:
+    def _build_encoder(self, shape: tuple[int, ...], output_dim: int, n_samples: int) -> nn.Module:
         is_image = len(shape) == 3
         if callable(self.encoder):
             encoder = self.encoder(shape, output_dim)
@@ -182,7 +183,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
             raise InputError(f"encoder={name!r} needs {needed}. Got samples of shape {shape}.")
         if is_image:
-            dropout = _CONV_DROPOUT if self.dropout is None else self.dropout
+            dropout = self.dropout
+            if dropout is None:  # with many images it only slows learning down
+                dropout = _CONV_DROPOUT if n_samples < _FEW_IMAGES else 0.0
             return ConvEncoder(shape, output_dim, dropout)
         dropout = _MLP_DROPOUT if self.dropout is None else self.dropout
         return MLPEncoder(shape, output_dim, self.n_vectors, dropout)

@@ -138,14 +138,17 @@ def _add_up(codes: NDArray[np.integer[Any]]) -> _Totals:
 
 
 def _first_splits(totals: _Totals, n_starts: int, seed: int) -> _Splits:
-    """Split at the mean, along the leading principal component and along random directions."""
+    """Split at the mean along the leading principal component, then at random."""
     mean = totals.sums / totals.n_samples
     covariance = totals.products / totals.n_samples - np.outer(mean, mean)
     leading = np.linalg.eigh(covariance)[1][:, -1:]
     spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))[:, None]
-    noise = np.random.default_rng(seed).standard_normal((len(mean), n_starts - 1))
-    directions = _whole(np.hstack([leading, noise * (spread > 0)]), totals)
-    return _Splits(directions, mean @ directions)
+    generator = np.random.default_rng(seed)
+    noise = generator.standard_normal((len(mean), n_starts - 1)) * (spread > 0)
+    directions = _whole(np.hstack([leading, noise]), totals)
+    scales = np.sqrt(np.maximum(np.einsum("fs,fg,gs->s", directions, covariance, directions), 0.0))
+    shifts = np.concatenate([[0.0], generator.normal(0, 0.5, n_starts - 1)])
+    return _Splits(directions, mean @ directions + shifts * scales)
 
 
 def _next_splits(totals: _Totals, counts: NDArray[np.int64], sums: NDArray[np.int64]) -> _Splits:
@@ -173,10 +176,11 @@ def _sums_above(
 def _centers(
     totals: _Totals, counts: NDArray[np.int64], sums: NDArray[np.int64]
 ) -> tuple[Floats, Floats]:
-    # A split with nothing on one side keeps the overall mean there; it has the largest inertia.
-    upper = np.where(counts[:, None] > 0, sums, totals.sums) / np.maximum(counts, 1)[:, None]
+    # A split with nothing on one side has the overall mean twice, and the largest inertia.
+    mean = totals.sums / totals.n_samples
     rest = totals.n_samples - counts
-    lower = (totals.sums - sums) / np.maximum(rest, 1)[:, None]
+    upper = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], mean)
+    lower = np.where(rest[:, None] > 0, (totals.sums - sums) / np.maximum(rest, 1)[:, None], mean)
     return upper, lower
 
 

@@ -43,4 +43,4 @@ class CollapsedCodesWarning(VqpuWarning):
 
 
 class NoHiddenPositivesWarning(VqpuWarning):
-    """No cluster of the unlabelled data lies near the labelled positives."""
+    """No part of the unlabelled data looks like the labelled positives."""

@@ -3,6 +3,7 @@
 from vqpu.nn._augment import Augmentation as Augmentation
 from vqpu.nn._codebook import Codebook as Codebook
 from vqpu.nn._codebook import nearest_code as nearest_code
+from vqpu.nn._codebook import nearest_code_pruned as nearest_code_pruned
 from vqpu.nn._codebook import project_on_anchors as project_on_anchors
 from vqpu.nn._encoders import ENCODERS as ENCODERS
 from vqpu.nn._encoders import ConvEncoder as ConvEncoder

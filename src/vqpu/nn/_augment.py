@@ -32,9 +32,11 @@ class Augmentation(NamedTuple):
         if self.flip:
             mirrored = torch.rand(n, 1, generator=generator) < 0.5
             columns = torch.where(mirrored, columns.flip(1), columns)
-        pixels = images.permute(0, 2, 3, 1)
-        samples = torch.arange(n).view(n, 1, 1)
-        moved = pixels[samples, rows[:, :, None], columns[:, None, :]]
+        # One flat look-up of whole pixels; images come with their channels side by side.
+        pixels = images.permute(0, 2, 3, 1).reshape(n * height * width, -1)
+        lines = torch.arange(n).unsqueeze(1) * height + rows
+        places = (lines * width).unsqueeze(2) + columns.unsqueeze(1)
+        moved = pixels.index_select(0, places.flatten()).view(n, height, width, -1)
         return moved.permute(0, 3, 1, 2)
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+_SAMPLE_EVERY = 32
+_MOST_CANDIDATES = 8
+_ROUNDING = 0.999
+
 
 def nearest_code(vectors: Tensor, codebook: Tensor) -> Tensor:
     r"""Return Q's index: the nearest code of every vector; of equally near codes, the first.
@@ -24,11 +28,51 @@ def nearest_code(vectors: Tensor, codebook: Tensor) -> Tensor:
     :math:`\arg\min_k |v - c_k|^2 = \arg\max_k (v \cdot c_k - |c_k|^2 / 2)`: one matrix product,
     without the vectors' own norms, the clamp and the root of ``torch.cdist``.
     """
-    with torch.no_grad():
-        flat = vectors.reshape(-1, vectors.shape[-1])
-        half_norms = codebook.square().sum(dim=1).mul_(-0.5)
-        codes = torch.addmm(half_norms, flat, codebook.t()).argmax(dim=1)
-        return codes.view(vectors.shape[:-1])
+    flat = vectors.detach().reshape(-1, vectors.shape[-1])
+    return _search(flat, codebook.detach()).view(vectors.shape[:-1])
+
+
+def nearest_code_pruned(vectors: Tensor, codebook: Tensor) -> Tensor:
+    r"""Return what :func:`nearest_code` returns, faster where few codes are in use.
+
+    A sample of the vectors names candidate codes. By the triangle inequality a candidate ``a`` is
+    the nearest of all codes if :math:`|v - a|` is below half its distance to every code that is
+    no candidate; the vectors for which that does not hold are searched in full. The answer can
+    differ from the full search only between codes whose distances agree to rounding, and it
+    depends on the batch, so it serves training and not prediction.
+
+    Parameters
+    ----------
+    vectors : Tensor of shape (..., p)
+    codebook : Tensor of shape (m, p)
+    """
+    flat, book = vectors.detach().reshape(-1, vectors.shape[-1]), codebook.detach()
+    candidates = torch.unique(_search(flat[::_SAMPLE_EVERY], book))
+    if len(candidates) > _MOST_CANDIDATES or len(candidates) == len(book):
+        return _search(flat, book).view(vectors.shape[:-1])
+    near = book[candidates]
+    scores, places = _scores(flat, near).max(dim=1)
+    squared_distances = flat.square().sum(dim=1) - 2 * scores
+    others = torch.ones(len(book), dtype=torch.bool, device=book.device)
+    others[candidates] = False
+    radii = torch.cdist(near, book[others]).amin(dim=1) / 2
+    is_sure = squared_distances < (radii * _ROUNDING).square()[places]
+    codes: Tensor = candidates[places]
+    doubtful = torch.nonzero(~is_sure).squeeze(1)
+    if len(doubtful):
+        codes[doubtful] = _search(flat[doubtful], book)
+    return codes.view(vectors.shape[:-1])
+
+
+def _scores(flat: Tensor, codebook: Tensor) -> Tensor:
+    return torch.addmm(codebook.square().sum(dim=1).mul_(-0.5), flat, codebook.t())
+
+
+def _search(flat: Tensor, codebook: Tensor) -> Tensor:
+    scores = _scores(flat, codebook)
+    if scores.device.type == "cpu":  # NumPy's argmax is vectorised, torch's is not: 4 times faster
+        return torch.from_numpy(scores.numpy().argmax(axis=1))
+    return scores.argmax(dim=1)
 
 
 def project_on_anchors(

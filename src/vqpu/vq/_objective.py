@@ -7,11 +7,15 @@ from torch import Tensor
 
 from vqpu._seeding import Stream, derive_seed, torch_generator
 from vqpu._sources import ArraySource
-from vqpu.nn import Augmentation, equation_1, gaussian_kl_loss, nearest_code, target_loss
+from vqpu.nn import Augmentation, equation_1, gaussian_kl_loss, nearest_code_pruned, target_loss
 from vqpu.training import BalancedBatches, WeightAverage
 from vqpu.vq._network import VQNetwork
 
 CODEBOOK_UPDATES = ("follow", "adam", "none")
+
+# Codes stand still until this share of the vectors is nearest to one of the anchors. Before that,
+# some other code would move along with the vectors and share them with an anchor for ever.
+_SHARE_AT_ANCHORS = 0.95
 
 
 class VQObjective:
@@ -52,6 +56,7 @@ class VQObjective:
         self._update, self._rate = codebook_update, codebook_rate
         self._seed, self._device = seed, device
         self._last: tuple[Tensor, Tensor, int] | None = None
+        self._has_arrived = False
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss of step ``step`` and its named terms."""
@@ -72,7 +77,15 @@ class VQObjective:
         self.average.update(step + 1)
         if self._update == "follow" and self._last is not None:
             vectors, codes, n_positive = self._last
-            self.network.codebook.follow(vectors, codes, n_positive, self._rate)
+            self._has_arrived = (
+                self._has_arrived or self._share_at_anchors(codes) > _SHARE_AT_ANCHORS
+            )
+            if self._has_arrived:
+                self.network.codebook.follow(vectors, codes, n_positive, self._rate)
+
+    def _share_at_anchors(self, codes: Tensor) -> float:
+        last = len(self.network.codebook.vectors) - 1
+        return float(((codes == 0) | (codes == last)).double().mean())
 
     @staticmethod
     def _sum(terms: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
@@ -81,7 +94,7 @@ class VQObjective:
 
     def _quantized_terms(self, vectors: Tensor, n_positive: int) -> dict[str, Tensor]:
         book = self.network.codebook
-        codes = nearest_code(vectors, book.vectors)
+        codes = nearest_code_pruned(vectors, book.vectors)
         quantized = torch.nn.functional.embedding(codes, book.vectors)
         self._last = (vectors.detach(), codes, n_positive)
         terms = equation_1(

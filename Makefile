@@ -1,0 +1,40 @@
+# `make demo` and `make test` are all that a new machine needs; both make the environment first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# One thread a process: test workers must not fight over two cores.
+ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+.PHONY: demo test check bench accuracy study tables clean
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/vqpu demo
+
+test: check
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -q
+
+check: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/speed.py
+
+# The following need the data sets: make accuracy DATA_DIR=...
+accuracy: $(VENV)/.installed
+	$(BIN)/python benchmarks/accuracy.py $(DATA_DIR)
+
+study: $(VENV)/.installed
+	$(BIN)/python benchmarks/study.py $(DATA_DIR)
+
+tables: $(VENV)/.installed
+	$(BIN)/python benchmarks/tables.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,95 @@
+"""Test accuracy of VQ K-means on the paper's data sets with defaults only.
+
+usage: python benchmarks/accuracy.py DATA_DIR [--only TASK]
+
+One record a task and seed in results/accuracy; what is there is skipped. Two threads, as on the
+machine that the published figures come from.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vqpu.experiments import (
+    environment,
+    make_problem,
+    read_records,
+    run_method,
+    set_threads,
+    write_json,
+)
+
+RESULTS = Path(__file__).resolve().parent.parent / "results" / "accuracy"
+
+# task: P, U, seeds, methods
+CASES: dict[str, tuple[int, int, tuple[int, ...], tuple[str, ...]]] = {
+    "digits-even-odd": (340, 700, (0, 1, 2, 3, 4), ("vq", "naive", "oracle")),
+    "mnist-even-odd": (5_000, 10_000, (0,), ("vq",)),
+    "afhq-cats": (2_500, 5_200, (0,), ("vq",)),
+    "cifar10-animals": (10_000, 20_000, (0,), ("vq",)),
+    "fashion-last5": (5_000, 10_000, (0,), ("vq",)),
+}
+
+
+def run_one(task: str, method: str, seed: int, data_dir: Path) -> dict[str, Any]:
+    n_positive, n_unlabeled, _, _ = CASES[task]
+    problem = make_problem(
+        task,
+        n_positive=n_positive,
+        n_unlabeled=n_unlabeled,
+        alpha=0.5,
+        seed=seed,
+        data_dir=data_dir,
+    )
+    record = run_method(method, problem, seed=seed)
+    sizes = {"task": task, "alpha": 0.5, "n_positive": n_positive, "n_unlabeled": n_unlabeled}
+    return {**sizes, **record, "environment": environment()}
+
+
+def summary(records: list[dict[str, Any]]) -> str:
+    lines = [
+        "| task | method | P | U | seeds | test accuracy % | alpha (true 0.5) | steps | seconds |",
+        "|" + " --- |" * 9,
+    ]
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for record in records:
+        groups.setdefault((record["task"], record["method"]), []).append(record)
+    for (task, method), group in sorted(groups.items()):
+        accuracy = 100 * np.array([record["test_accuracy"] for record in group])
+        alpha = np.mean([record.get("alpha_estimate", np.nan) for record in group])
+        shown = f"{accuracy.mean():.2f}" + (f" ± {accuracy.std():.2f}" if len(group) > 1 else "")
+        lines.append(
+            f"| {task} | {method} | {group[0]['n_positive']} | {group[0]['n_unlabeled']} | "
+            f"{len(group)} | {shown} | {'-' if np.isnan(alpha) else f'{alpha:.3f}'} | "
+            f"{np.mean([record['n_steps'] for record in group]):.0f} | "
+            f"{np.mean([record['seconds'] for record in group]):.0f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data_dir", type=Path)
+    parser.add_argument("--only", choices=list(CASES))
+    arguments = parser.parse_args()
+    set_threads(2)
+    for task, (_, _, seeds, methods) in CASES.items():
+        if arguments.only not in (None, task):
+            continue
+        for method in methods:
+            for seed in seeds:
+                path = RESULTS / f"{task}_{method}_seed{seed}.json"
+                if not path.exists():
+                    write_json(path, run_one(task, method, seed, arguments.data_dir))
+                    print(f"done: {path.name}", flush=True)
+    text = summary(read_records(RESULTS))
+    (RESULTS / "summary.md").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

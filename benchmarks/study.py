@@ -1,0 +1,149 @@
+"""Study of stopping signals and decision rules: which should be the defaults.
+
+usage: python benchmarks/study.py DATA_DIR [--workers 2]
+
+For digits, the four image sets at small sizes and three tables, at alpha .2, .5 and .8, one
+long training is judged at every check, by both decision rules, on the hidden labels of U; never on
+a test split. The naive classifier and the supervised oracle stand beside it. Every run is one
+record in results/study; runs that are there are skipped. The summary is made from the records.
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vqpu.experiments import make_problem, read_records, run_method, set_threads, write_json
+from vqpu.training import SIGNALS
+
+RESULTS = Path(__file__).resolve().parent.parent / "results" / "study"
+ALPHAS = (0.2, 0.5, 0.8)
+DECISIONS = ("posterior", "nearest-center")
+
+
+class Case(NamedTuple):
+    """Sizes and budget of one task."""
+
+    n_positive: int
+    n_unlabeled: int
+    max_steps: int
+    check_every: int
+    seeds: tuple[int, ...]
+    every_pixel: int = 1
+
+
+CASES = {
+    "digits-even-odd": Case(300, 500, 600, 20, (0, 1)),
+    "mnist-even-odd": Case(1000, 2000, 900, 45, (0,)),
+    "fashion-last5": Case(1000, 2000, 900, 45, (0,)),
+    "cifar10-animals": Case(1000, 2000, 900, 45, (0,)),
+    "afhq-cats": Case(1000, 2000, 900, 45, (0,), every_pixel=2),
+    "breast-cancer": Case(60, 160, 600, 20, (0, 1, 2)),
+    "wide-noise": Case(600, 1500, 800, 20, (0, 1, 2)),
+    "nonlinear": Case(3000, 10000, 3000, 100, (0, 1)),
+}
+
+
+def run_one(name: str, alpha: float, seed: int, method: str, data_dir: Path) -> dict[str, Any]:
+    set_threads(1)
+    case = CASES[name]
+    problem = make_problem(
+        name,
+        n_positive=case.n_positive,
+        n_unlabeled=case.n_unlabeled,
+        alpha=alpha,
+        seed=seed,
+        data_dir=data_dir,
+        every_pixel=case.every_pixel,
+    )
+    parameters: dict[str, Any] = {"max_steps": case.max_steps, "check_every": case.check_every}
+    if method == "vq":
+        parameters["patience"] = case.max_steps  # look at every check, not only up to the stop
+    record = run_method(method, problem, seed=seed, judge_checks=True, parameters=parameters)
+    # What a test split says must not choose a default: it is not even kept.
+    record = {key: value for key, value in record.items() if not key.startswith("test_")}
+    return {"task": name, "alpha": alpha, **case._asdict(), **record}
+
+
+def summary(records: list[dict[str, Any]]) -> str:
+    """Return accuracies in percent, averaged over seeds, then over tasks and alpha."""
+    rows: dict[tuple[str, float], dict[str, list[float]]] = {}
+    for record in records:
+        row = rows.setdefault((record["task"], record["alpha"]), {})
+        for column, value in columns(record).items():
+            row.setdefault(column, []).append(100 * value)
+    means = {key: {c: float(np.mean(v)) for c, v in row.items()} for key, row in rows.items()}
+    names = list(dict.fromkeys(column for row in means.values() for column in row))
+    lines = ["| task | alpha | " + " | ".join(names) + " |", "|" + " --- |" * (len(names) + 2)]
+    for (task, alpha), mean in sorted(means.items()):
+        shown = " | ".join(f"{mean[name]:.1f}" if name in mean else "missing" for name in names)
+        lines.append(f"| {task} | {alpha} | {shown} |")
+    average = {n: np.mean([row[n] for row in means.values() if n in row]) for n in names}
+    lines.append("| mean | | " + " | ".join(f"{average[n]:.2f}" for n in names) + " |")
+    best = [
+        max(row[n] for n in row if n.startswith("best ")) for row in means.values() if len(row) > 2
+    ]
+    lines.append("\nMean regret, in points, against the best check under the better decision:\n")
+    for name in names:
+        if name.startswith("best ") or name in ("naive", "oracle"):
+            continue
+        values = [row[name] for row in means.values() if len(row) > 2]
+        lines.append(f"- {name}: {np.mean(np.array(best) - np.array(values)):.2f}")
+    return "\n".join(lines) + "\n"
+
+
+def columns(record: dict[str, Any]) -> dict[str, float]:
+    if record["method"] != "vq":
+        return {record["method"]: record["unlabeled_accuracy"]}
+    history, judged = record["history"], record["judged"]
+    found: dict[str, float] = {}
+    for decision in DECISIONS:
+        accuracy = [row[decision] for row in judged]
+        for name, signal in SIGNALS.items():
+            value = [signal.sign * row[signal.column] for row in history]
+            found[f"{name}, {decision}"] = accuracy[int(np.argmax(value))]
+        found[f"last, {decision}"] = accuracy[-1]
+        found[f"best {decision}"] = max(accuracy)
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("data_dir", type=Path)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--show", action="store_true", help="only print what the records say")
+    arguments = parser.parse_args()
+    if not arguments.show:
+        run_missing(arguments.data_dir, arguments.workers)
+    text = summary(read_records(RESULTS))
+    (RESULTS / "summary.md").write_text(text)
+    print(text)
+
+
+def run_missing(data_dir: Path, workers: int) -> None:
+    jobs = [
+        (name, alpha, seed, method)
+        for method in ("vq", "naive", "oracle")
+        for name, case in CASES.items()
+        for alpha in ALPHAS
+        for seed in case.seeds
+    ]
+    missing = [job for job in jobs if not record_path(*job).exists()]
+    with ProcessPoolExecutor(workers) as pool:
+        running = {pool.submit(run_one, *job, data_dir): job for job in missing}
+        for number, done in enumerate(as_completed(running), 1):
+            job = running[done]
+            write_json(record_path(*job), done.result())
+            print(f"{number}/{len(missing)} {job}", flush=True)
+
+
+def record_path(name: str, alpha: float, seed: int, method: str) -> Path:
+    return RESULTS / f"{name}_alpha{alpha}_seed{seed}_{method}.json"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The commands of ``vqpu``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import vqpu
+from vqpu.errors import VqpuError
+
+app = typer.Typer(
+    name="vqpu",
+    help="Learn from positives and a heap of everything else, without negatives.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; our own errors become one line and exit code 1."""
+    try:
+        app(arguments)
+    except SystemExit as done:  # how typer ends; the code is an integer or None
+        return done.code if isinstance(done.code, int) else 0
+    except VqpuError as error:
+        print(f"vqpu: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"vqpu {vqpu.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Learn from positives and a heap of everything else, without negatives."""
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("vqpu-demo.png"),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample and of the training.")] = 0,
+) -> None:
+    """Even against odd digits: VQ K-means, the naive classifier and the oracle in two minutes."""
+    from vqpu.experiments import run_demo
+
+    run_demo(out, seed)

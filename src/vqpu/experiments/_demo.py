@@ -1,0 +1,101 @@
+"""The demo: one small problem, three methods, a table and a picture."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vqpu._classifier import VQKMeansClassifier
+from vqpu.errors import InputError
+from vqpu.experiments._runs import Problem, make_problem
+from vqpu.rivals import NaivePUClassifier, OracleClassifier
+from vqpu.vq import Check
+
+ALPHA = 0.5
+
+
+def run_demo(out: Path, seed: int) -> None:
+    """Fit all three methods on digits, print a table and write the picture to ``out``."""
+    from rich.console import Console
+
+    if not out.resolve().parent.is_dir():
+        raise InputError(f"The folder of {out} does not exist. Make it or choose another --out.")
+    console = Console()
+    problem = make_problem(
+        "digits-even-odd", n_positive=340, n_unlabeled=700, alpha=ALPHA, seed=seed
+    )
+    console.print(
+        "Even digits are wanted. 340 of them are labelled; 700 digits are not, and half of those "
+        "are even.\nP and U are drawn apart (case-control); 360 other digits are for testing.\n"
+    )
+    curve: list[float] = []
+    settings: dict[str, Any] = {"augment": problem.augment, "random_state": seed, "verbose": 1}
+    rows = []
+    for name, model, labels in (
+        ("VQ K-means", VQKMeansClassifier(**settings), problem.y),
+        ("naive, P against U", NaivePUClassifier(**settings), problem.y),
+        ("supervised oracle", OracleClassifier(class_prior=ALPHA, **settings), problem.truth),
+    ):
+        started = time.perf_counter()
+        observe = _accuracy_recorder(problem, curve) if name == "VQ K-means" else None
+        model.fit(problem.X, labels, callback=observe)
+        rows.append((name, model, time.perf_counter() - started))
+    _print_table(console, rows, problem)
+    _draw(rows[0][1], curve, out)
+    console.print(f"\nThe picture is in {out}.")
+
+
+def _accuracy_recorder(problem: Problem, curve: list[float]) -> Any:
+    from vqpu._seeding import choose_device
+    from vqpu._sources import ArraySource
+
+    source = ArraySource(problem.X_test)
+
+    def record(check: Check) -> None:
+        encodings = check.network.encode(source, None, choose_device("auto"))
+        is_positive = check.answer.log_odds(encodings) > 0
+        curve.append(100 * float(np.mean(is_positive == (problem.y_test == 1))))
+
+    return record
+
+
+def _print_table(console: Any, rows: list[tuple[str, Any, float]], problem: Problem) -> None:
+    from rich.table import Table
+
+    table = Table("method", "labels used", "test accuracy", "alpha (true 0.50)", "seconds")
+    for name, model, seconds in rows:
+        accuracy = 100 * model.score(problem.X_test, problem.y_test)
+        alpha = f"{model.alpha_:.2f}" if isinstance(model, VQKMeansClassifier) else "-"
+        labels = "all" if isinstance(model, OracleClassifier) else "P only"
+        table.add_row(name, labels, f"{accuracy:.1f} %", alpha, f"{seconds:.0f}")
+    console.print(table)
+
+
+def _draw(model: VQKMeansClassifier, accuracies: list[float], out: Path) -> None:
+    """Draw test accuracy (left) and centre distance (right) per check, the chosen one marked."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9, 3.4), layout="constrained")
+    FigureCanvasAgg(figure)
+    steps = model.history_.column("step")
+    chosen = steps[model.best_check_]
+    panels = (
+        ("Test accuracy (%)", accuracies, "#1b6ca8"),
+        ("Distance of the two centres", model.history_.column("center_distance"), "#b8561b"),
+    )
+    for axes, (title, values, color) in zip(figure.subplots(1, 2), panels, strict=True):
+        axes.plot(steps, values, marker="o", markersize=3, color=color)
+        axes.axvline(chosen, color="#444444", linewidth=1, linestyle="--")
+        ring = {"color": color, "markerfacecolor": "none", "markeredgewidth": 2, "markersize": 9}
+        height = values[model.best_check_]
+        axes.plot([chosen], [height], "o", label=f"chosen check, step {chosen}", **ring)
+        axes.set(title=title, xlabel="training step")
+        axes.grid(alpha=0.25)
+        axes.legend(loc="lower right", frameon=False)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(f"VQ K-means on digits, even against odd: chosen by {model.stopping_signal}")
+    figure.savefig(out, dpi=120)

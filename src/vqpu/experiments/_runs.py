@@ -1,0 +1,182 @@
+"""One run: a PU problem, a method, a record of what it reached."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vqpu._classifier import VQKMeansClassifier
+from vqpu._seeding import choose_device
+from vqpu._sources import ArraySource
+from vqpu.datasets import TASKS, load_task, make_pu
+from vqpu.experiments._tables import TABLES, make_table
+from vqpu.rivals import NaivePUClassifier, OracleClassifier
+from vqpu.vq import Check
+
+METHODS = ("vq", "naive", "oracle")
+
+
+class Problem(NamedTuple):
+    """A PU problem with its truth.
+
+    Attributes
+    ----------
+    X, y : ndarray
+        What a method is given.
+    truth : ndarray of int
+        True labels of X; only the oracle and the judge see them.
+    alpha : float
+        True share of positives in U.
+    X_test, y_test : ndarray
+        Samples that are in neither P nor U, and their true labels.
+    augment : str
+        What may be done to the images.
+    """
+
+    X: NDArray[Any]
+    y: NDArray[np.int64]
+    truth: NDArray[np.int64]
+    alpha: float
+    X_test: NDArray[Any]
+    y_test: NDArray[np.int64]
+    augment: str
+
+
+def make_problem(
+    name: str,
+    *,
+    n_positive: int,
+    n_unlabeled: int,
+    alpha: float,
+    seed: int,
+    data_dir: Path | None = None,
+    every_pixel: int = 1,
+) -> Problem:
+    """Draw P and U from a task's training split; the test set is its test split.
+
+    Tables have no test split: what is in neither P nor U is tested on.
+
+    Parameters
+    ----------
+    name : str
+        A task or a table.
+    n_positive, n_unlabeled : int
+    alpha : float
+    seed : int
+    data_dir : Path or None
+    every_pixel : int
+        Keep every so many pixels of images, for small studies.
+    """
+    is_table = name in TABLES
+    X, labels = make_table(name) if is_table else load_task(name, data_dir)
+    sample = make_pu(
+        X, labels, n_positive=n_positive, n_unlabeled=n_unlabeled, alpha=alpha, random_state=seed
+    )
+    X_test, y_test = X[sample.rest], labels[sample.rest]
+    if not is_table:
+        X_test, y_test = load_task(name, data_dir, train=False)
+    step = (slice(None), slice(None, None, every_pixel), slice(None, None, every_pixel))
+    images = [part[step] if part.ndim > 2 else part for part in (sample.X, X_test)]
+    augment = "none" if is_table else TASKS[name].augment
+    return Problem(images[0], sample.y, sample.truth, alpha, images[1], y_test, augment)
+
+
+def run_method(
+    method: str,
+    problem: Problem,
+    *,
+    seed: int,
+    judge_checks: bool = False,
+    parameters: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Fit one method with its defaults and return what it reached.
+
+    Parameters
+    ----------
+    method : {"vq", "naive", "oracle"}
+    problem : Problem
+    seed : int
+    judge_checks : bool
+        Also judge every check of "vq" on the hidden labels of U, by both decisions.
+    parameters : dict or None
+        Changes of the defaults.
+    """
+    settings = {"random_state": seed, "augment": problem.augment, **(parameters or {})}
+    judge = _CheckJudge(problem) if judge_checks and method == "vq" else None
+    started = time.perf_counter()
+    if method == "vq":
+        model: Any = VQKMeansClassifier(**settings).fit(problem.X, problem.y, callback=judge)
+    elif method == "naive":
+        model = NaivePUClassifier(**settings).fit(problem.X, problem.y)
+    else:
+        model = OracleClassifier(class_prior=problem.alpha, **settings)
+        model.fit(problem.X, problem.truth)
+    seconds = time.perf_counter() - started
+    record = {
+        "method": method,
+        "seed": seed,
+        "seconds": round(seconds, 1),
+        "n_steps": model.n_steps_,
+        "best_check": model.best_check_,
+        **_scores(model, problem),
+        "history": [_rounded(row) for row in model.history_],
+    }
+    if method == "vq":
+        record |= {
+            "alpha_estimate": model.alpha_,
+            "theoretical_alpha": model.theoretical_alpha_,
+            "stop_reason": model.stop_reason_,
+        }
+    if judge is not None:
+        record["judged"] = judge.rows
+    return record
+
+
+class _CheckJudge:
+    """Accuracy of every check on the hidden labels of U."""
+
+    def __init__(self, problem: Problem) -> None:
+        unlabeled = np.flatnonzero(problem.y == 0)
+        self._source = ArraySource(problem.X[unlabeled])
+        self._truth = problem.truth[unlabeled] == 1
+        self.rows: list[dict[str, float]] = []
+
+    def __call__(self, check: Check) -> None:
+        encodings = check.network.encode(self._source, None, choose_device("auto"))
+        posterior = check.answer.log_odds_of_projection(encodings.projection) > 0
+        nearest = check.answer.clusters.place(encodings.representation) > 0.5
+        self.rows.append(
+            {
+                "posterior": float((posterior == self._truth).mean()),
+                "nearest-center": float((nearest == self._truth).mean()),
+            }
+        )
+
+
+def _scores(model: Any, problem: Problem) -> dict[str, float]:
+    from sklearn.metrics import accuracy_score, balanced_accuracy_score
+
+    predicted = model.predict(problem.X_test)
+    unlabeled = problem.y == 0
+    transductive = model.predict(problem.X[unlabeled])
+    return {
+        "test_accuracy": float(accuracy_score(problem.y_test, predicted)),
+        "test_balanced_accuracy": float(balanced_accuracy_score(problem.y_test, predicted)),
+        "unlabeled_accuracy": float(accuracy_score(problem.truth[unlabeled], transductive)),
+    }
+
+
+def _rounded(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: round(value, 5) if isinstance(value, float) else value for key, value in row.items()
+    }
+
+
+def set_threads(count: int) -> None:
+    """Use ``count`` threads for torch in this process."""
+    torch.set_num_threads(count)

@@ -1,0 +1,80 @@
+"""The paper's formulas, one loop at a time."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def nearest_code(vectors: Array, codebook: Array) -> Array:
+    """Q: nearest code, of equally near ones the first."""
+    codes = np.empty(vectors.shape[:-1], dtype=np.int64)
+    for place in np.ndindex(codes.shape):
+        distances = [float(((vectors[place] - code) ** 2).sum()) for code in codebook]
+        codes[place] = distances.index(min(distances))
+    return codes
+
+
+def equation_1(
+    positive: Array,
+    unlabeled: Array,
+    codebook: Array,
+    positive_anchor: Array,
+    unlabeled_anchor: Array,
+) -> dict[str, float]:
+    """The four terms, each averaged over its own samples."""
+    terms = {}
+    for name, samples, anchor in (
+        ("positive", positive, positive_anchor),
+        ("unlabeled", unlabeled, unlabeled_anchor),
+    ):
+        target = codebook_term = 0.0
+        for sample in samples:
+            for vector in sample:
+                target += ((vector - anchor) ** 2).sum()
+                code = codebook[nearest_code(vector[None], codebook)[0]]
+                codebook_term += ((vector - code) ** 2).sum()
+        terms[f"{name}_target"] = target / len(samples)
+        terms[f"{name}_codebook"] = codebook_term / len(samples)
+    return terms
+
+
+def best_two_means(samples: Array) -> tuple[float, Array]:
+    """Inertia and membership of the best split in two, by trying all of them."""
+    n = len(samples)
+    best, membership = np.inf, np.zeros(n, dtype=bool)
+    for pattern in itertools.product([False, True], repeat=n - 1):
+        upper = np.array([False, *pattern])
+        if not upper.any():
+            continue
+        inertia = sum(
+            ((samples[part] - samples[part].mean(axis=0)) ** 2).sum() for part in (upper, ~upper)
+        )
+        if inertia < best - 1e-12:
+            best, membership = float(inertia), upper
+    return best, membership
+
+
+def projection(vectors: Array, positive_anchor: Array, unlabeled_anchor: Array) -> Array:
+    """s(x), vector by vector."""
+    axis = positive_anchor - unlabeled_anchor
+    return np.array(
+        [
+            np.mean([(vector - unlabeled_anchor) @ axis / (axis @ axis) for vector in sample])
+            for sample in vectors
+        ]
+    )
+
+
+def auc(positive: Array, unlabeled: Array) -> float:
+    """Share of pairs in the right order, ties half."""
+    score = 0.0
+    for p in positive:
+        for u in unlabeled:
+            score += 1.0 if p > u else 0.5 if p == u else 0.0
+    return score / (len(positive) * len(unlabeled))

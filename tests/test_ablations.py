@@ -1,0 +1,76 @@
+"""The paper's ablations are parameters of the one estimator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from vqpu import VQKMeansClassifier
+from vqpu.vq import draw_codebook
+
+Blobs = tuple[NDArray[Any], NDArray[Any]]
+
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "literal": {"anchors": "moving", "codebook_update": "adam", "codebook_learning_rate": 1e-3},
+    "constant encodings": {"encoding": "constant", "anchor_mean": 5},
+    "distributional encodings": {"encoding": "distribution", "anchor_mean": 5},
+    "2 updated codes": {"codebook_size": 2},
+    "no updates": {"codebook_update": "none", "anchor_mean": 5, "codebook_size": 64},
+    "2 fixed codes": {"codebook_update": "none", "anchor_mean": 5, "codebook_size": 2},
+}
+
+
+@pytest.mark.parametrize("name", ABLATIONS)
+@pytest.mark.parametrize("decision", ["posterior", "nearest-center"])
+def test_ablation__easy_blobs__solved(
+    blobs: Blobs, blobs_truth: NDArray[Any], name: str, decision: str
+) -> None:
+    model = VQKMeansClassifier(
+        **ABLATIONS[name], decision=decision, max_steps=200, patience=99, random_state=0
+    ).fit(*blobs)
+    assert model.score(blobs[0], blobs_truth) > 0.9
+
+
+def test_no_updates__codes_stay_as_drawn(blobs: Blobs) -> None:
+    model = VQKMeansClassifier(
+        codebook_update="none", anchor_mean=5, codebook_size=8, max_steps=40, random_state=0
+    ).fit(*blobs)
+    again = VQKMeansClassifier(
+        codebook_update="none", anchor_mean=5, codebook_size=8, max_steps=20, random_state=0
+    ).fit(*blobs)
+    assert torch.equal(model.network_.codebook.vectors, again.network_.codebook.vectors)
+
+
+@pytest.mark.parametrize("update", ["follow", "adam"])
+def test_updates__codes_in_use_move(blobs: Blobs, update: str) -> None:
+    model = VQKMeansClassifier(codebook_update=update, max_steps=60, random_state=0).fit(*blobs)
+    book = model.network_.codebook
+    assert not torch.equal(book.vectors[-1], book.initial_positive_anchor)
+
+
+def test_bimodal_codebook__half_of_each() -> None:
+    book = draw_codebook(
+        200,
+        16,
+        encoding="codes",
+        anchor_mean=50.0,
+        moving_anchors=False,
+        generator=torch.Generator().manual_seed(0),
+    )
+    means = book.vectors.mean(dim=1)
+    assert (means[:100].abs() < 2).all()
+    assert ((means[100:] - 50).abs() < 2).all()
+
+
+def test_distribution__clusters_the_means(blobs: Blobs) -> None:
+    model = VQKMeansClassifier(
+        encoding="distribution", vector_dim=4, n_vectors=3, max_steps=20, random_state=0
+    ).fit(*blobs)
+    representation = model.transform(blobs[0])
+    assert representation.shape == (180, 12)
+    assert np.issubdtype(representation.dtype, np.floating)
+    assert {"positive_target", "unlabeled_target"} <= set(model.history_[0])
