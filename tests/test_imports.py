@@ -39,6 +39,7 @@ ALLOWED: dict[str, set[str]] = {
         "", "errors", "_classifier", "_seeding", "_sources", "datasets", "rivals", "training", "vq",
     },
     "cli": {"", "errors", "experiments"},
+    "__main__": {"cli"},
 }  # fmt: skip
 
 FORBIDDEN: dict[str, set[str]] = {

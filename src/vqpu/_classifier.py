@@ -56,7 +56,9 @@ from vqpu.vq._answer import DECISIONS
 from vqpu.vq._network import ENCODINGS
 from vqpu.vq._objective import CODEBOOK_UPDATES
 
-_CHECK_SAMPLES = 2048
+_CHECK_UNLABELED = 1024
+_CHECK_POSITIVE = 256
+_CHECK_HOLDOUT = 2048
 _ALPHA_OF_NONE = 0.005
 _CODEBOOK_RATES = {"follow": 0.05, "adam": 3e-3, "none": 0.0}
 
@@ -410,21 +412,8 @@ class VQKMeansClassifier(
         callback: Callable[[Check], None] | None,
     ) -> VQNetwork:
         """Run the loop; return the averaged network of the best check."""
-        steps_per_epoch = objective.batches.steps_per_epoch
-        max_steps, check_every = self._budget(steps_per_epoch)
-        averaged = VQNetwork(
-            objective.average.averaged, objective.network.codebook, self.encoding
-        ).eval()
-        checker = Checker(
-            averaged,
-            source,
-            self._check_samples(split, seed),
-            decision=self.decision,
-            n_starts=self.n_init,
-            seed=derive_seed(seed, Stream.TWO_MEANS),
-            device=device,
-            steps_per_epoch=steps_per_epoch,
-        )
+        max_steps, check_every = self._budget(objective.batches.steps_per_epoch)
+        checker = self._make_checker(objective, source, split, seed, device)
         rule = StoppingRule(self.stopping_signal, self.patience)
         self.history_ = History()
         self.stop_reason_ = "max_steps" if max_steps == self.max_steps else "max_epochs"
@@ -436,7 +425,7 @@ class VQKMeansClassifier(
                 report(step, found.row)
                 if callback is not None:
                     callback(found)
-                stop = rule.update(found.row, averaged)
+                stop = rule.update(found.row, checker.network)
                 if stop and step < max_steps:
                     self.stop_reason_ = "patience"
                 return stop
@@ -453,21 +442,47 @@ class VQKMeansClassifier(
         best: VQNetwork = rule.best_state
         return best
 
+    def _make_checker(
+        self,
+        objective: VQObjective,
+        source: ArraySource,
+        split: Split,
+        seed: int,
+        device: torch.device,
+    ) -> Checker:
+        averaged = VQNetwork(
+            objective.average.averaged, objective.network.codebook, self.encoding
+        ).eval()
+        return Checker(
+            averaged,
+            source,
+            self._check_samples(split, seed),
+            decision=self.decision,
+            n_starts=self.n_init,
+            seed=derive_seed(seed, Stream.TWO_MEANS),
+            device=device,
+            steps_per_epoch=objective.batches.steps_per_epoch,
+        )
+
     @staticmethod
     def _check_samples(split: Split, seed: int) -> CheckSamples:
         """Take at most a fixed number of each set: a check must stay cheap next to an epoch."""
         generator = numpy_generator(seed, Stream.CHECK_SAMPLE)
 
-        def some(indices: NDArray[np.int64]) -> NDArray[np.int64]:
-            if len(indices) <= _CHECK_SAMPLES:
+        def some(indices: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+            if len(indices) <= count:
                 return indices
-            return np.sort(generator.choice(indices, _CHECK_SAMPLES, replace=False))
+            return np.sort(generator.choice(indices, count, replace=False))
 
-        positive, unlabeled = some(split.positive), some(split.unlabeled)
+        positive = some(split.positive, _CHECK_POSITIVE)
+        unlabeled = some(split.unlabeled, _CHECK_UNLABELED)
         if split.holdout_positive is split.positive:
             return CheckSamples(positive, unlabeled, positive, unlabeled)
         return CheckSamples(
-            positive, unlabeled, some(split.holdout_positive), some(split.holdout_unlabeled)
+            positive,
+            unlabeled,
+            some(split.holdout_positive, _CHECK_HOLDOUT),
+            some(split.holdout_unlabeled, _CHECK_HOLDOUT),
         )
 
     def _conclude(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from vqpu._sources import ArraySource
+from vqpu.nn import fold_batch_norm
 from vqpu.training import holdout_auc, separation
 from vqpu.vq._answer import Answer, make_answer
 from vqpu.vq._clusters import find_clusters
@@ -45,7 +44,7 @@ class Check(NamedTuple):
     row : dict
         The new row of the history.
     network : VQNetwork
-        The averaged network as it is now. Look, do not touch.
+        The averaged network as it is now, batch norm folded. Look, do not touch.
     answer : Answer
         How it would judge samples if training stopped here.
     """
@@ -91,7 +90,11 @@ class Checker:
 
     def __call__(self, step: int, terms: dict[str, float]) -> Check:
         """Return the check after ``step`` steps with the mean ``terms`` since the last one."""
-        positive, unlabeled, held_positive, held_unlabeled = self._encode()
+        # Folded for speed: a check costs a twentieth of an epoch, not a tenth.
+        folded = VQNetwork(
+            fold_batch_norm(self.network.encoder), self.network.codebook, self.network.encoding
+        )
+        positive, unlabeled, held_positive, held_unlabeled = self._encode(folded)
         clusters = find_clusters(
             unlabeled.representation,
             positive.representation,
@@ -110,12 +113,12 @@ class Checker:
             "codes_in_use": self._codes_in_use(positive, unlabeled),
             "seconds": time.perf_counter() - self._started,
         }
-        return Check(row, self.network, answer)
+        return Check(row, folded, answer)
 
-    def _encode(self) -> list[Encodings]:
-        encode: Callable[[Indices], Encodings] = lambda indices: self.network.encode(  # noqa: E731
-            self._source, indices, self._device
-        )
+    def _encode(self, network: VQNetwork) -> list[Encodings]:
+        def encode(indices: Indices) -> Encodings:
+            return network.encode(self._source, indices, self._device)
+
         positive, unlabeled = encode(self._samples.positive), encode(self._samples.unlabeled)
         if self._samples.holdout_positive is self._samples.positive:
             return [positive, unlabeled, positive, unlabeled]
@@ -141,7 +144,3 @@ class Checker:
         for part in parts:
             used |= np.bincount(part.representation.ravel(), minlength=size) > 0
         return int(used.sum())
-
-    def state(self) -> VQNetwork:
-        """Return a copy of the network as it is now."""
-        return copy.deepcopy(self.network)

@@ -1,0 +1,205 @@
+"""Speed as ratios, both sides measured in turn within one run.
+
+usage: python benchmarks/speed.py [--threads 2]
+
+Prints one JSON object. The bare encoder is the same module under plain torch: forward, backward and
+one fused Adam step on a batch that is already there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from torch import nn
+
+from vqpu import VQKMeansClassifier
+from vqpu._twomeans import two_means_codes
+from vqpu.nn import nearest_code, nearest_code_pruned
+
+CPU = torch.device("cpu")
+
+
+def in_turn(first: Callable[[], Any], second: Callable[[], Any], rounds: int) -> float:
+    """Return the median of ``first``'s time over ``second``'s, measured one after the other."""
+    first(), second()
+    ratios = []
+    for _ in range(rounds):
+        times = []
+        for function in (first, second):
+            started = time.perf_counter()
+            function()
+            times.append(time.perf_counter() - started)
+        ratios.append(times[0] / times[1])
+    return statistics.median(ratios)
+
+
+def images(n: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Colour images of 32 x 32 pixels, one third labelled positives, brighter ones positive."""
+    rng = np.random.default_rng(0)
+    bright = rng.random(n) < 0.6
+    pixels = rng.integers(0, 200, (n, 32, 32, 3), dtype=np.uint8)
+    pixels[bright] += 40
+    return pixels, (bright & (rng.random(n) < 0.5)).astype(np.int64)
+
+
+class Bench:
+    """The estimator's own parts beside its bare encoder."""
+
+    def __init__(self, n: int) -> None:
+        self.X, self.y = images(n)
+        self.model = VQKMeansClassifier(random_state=0)
+        self.source, labels = self.model._check_training_data(self.X, self.y)
+        self.split = self.model._split(labels.is_positive, 0)
+        self.objective = self.model._make_objective(self.source, self.split, 0, CPU)
+        self.optimizer = self.model._make_optimizer(self.objective.network)
+        self.checker = self.model._make_checker(self.objective, self.source, self.split, 0, CPU)
+        self.step = 0
+        self.bare = list(self.model._make_encoder(self.source, 64).children())[1]
+        self.bare_optimizer = torch.optim.Adam(self.bare.parameters(), fused=True)
+        batch = torch.randn(self.model.batch_size, 3, 32, 32)
+        self.batch = batch.contiguous(memory_format=torch.channels_last)
+        for _ in range(30):  # the codes settle
+            self.our_step()
+
+    def our_step(self) -> None:
+        loss, _ = self.objective.loss(self.step)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        self.objective.after_step(self.step)
+        self.step += 1
+
+    def bare_step(self) -> None:
+        loss = self.bare(self.batch).square().mean()
+        self.bare_optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        self.bare_optimizer.step()
+
+    def our_epoch(self) -> None:
+        for _ in range(self.objective.batches.steps_per_epoch):
+            self.our_step()
+        self.checker(self.step, {})
+
+    def bare_epoch(self) -> None:
+        for _ in range(self.objective.batches.steps_per_epoch):
+            self.bare_step()
+
+
+def training_ratios() -> dict[str, float]:
+    large, small = Bench(15_000), Bench(3_750)
+    return {
+        "training_step_over_bare_step": in_turn(large.our_step, large.bare_step, 40),
+        "epoch_with_check_over_bare_epoch": in_turn(large.our_epoch, large.bare_epoch, 3),
+        "epoch_4n_over_epoch_n": in_turn(large.our_epoch, small.our_epoch, 3),
+    }
+
+
+def prediction_ratios() -> dict[str, float]:
+    X, y = images(4096)
+    model = VQKMeansClassifier(random_state=0, max_steps=40, check_every=20).fit(X, y)
+    bare: nn.Module = model.network_.encoder.eval()
+    batches = [torch.from_numpy(X[i : i + 256]).permute(0, 3, 1, 2) for i in range(0, 4096, 256)]
+
+    @torch.inference_mode()
+    def forward() -> None:
+        for batch in batches:
+            bare(batch)
+
+    return {
+        "samples_per_second_over_bare_forward": 1 / in_turn(lambda: model.predict(X), forward, 9)
+    }
+
+
+def nearest_code_ratios() -> dict[str, float]:
+    generator = torch.Generator().manual_seed(0)
+    book = torch.randn(512, 64, generator=generator)
+    anywhere = torch.randn(8192, 64, generator=generator)
+    settled = book[torch.randint(0, 2, (8192,), generator=generator) * 511]
+    settled = settled + 0.2 * torch.randn(8192, 64, generator=generator)
+    return {
+        "cdist_over_nearest_code": in_turn(
+            lambda: torch.cdist(anywhere, book).argmin(dim=1),
+            lambda: nearest_code(anywhere, book),
+            60,
+        ),
+        "cdist_over_nearest_code_pruned": in_turn(
+            lambda: torch.cdist(settled, book).argmin(dim=1),
+            lambda: nearest_code_pruned(settled, book),
+            60,
+        ),
+    }
+
+
+def two_means_ratios(n: int = 1_000_000, width: int = 49, starts: int = 10) -> dict[str, float]:
+    rng = np.random.default_rng(0)
+    upper = rng.random(n) < 0.4
+    votes = rng.random((n, width), dtype=np.float32) < np.where(upper, 0.8, 0.15)[:, None]
+    codes = np.where(votes, np.int16(511), rng.integers(0, 3, (n, width), dtype=np.int16))
+
+    def measured(function: Callable[[], Any]) -> tuple[float, int, float]:
+        started = time.perf_counter()
+        inertia = function()
+        seconds = time.perf_counter() - started
+        tracemalloc.start()
+        function()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return seconds, peak, inertia
+
+    ours = measured(lambda: two_means_codes(codes, n_starts=starts).inertia)
+    theirs = measured(lambda: KMeans(2, n_init=starts, random_state=0).fit(codes).inertia_)
+    return {
+        "sklearn_kmeans_over_two_means": theirs[0] / ours[0],
+        "two_means_memory_over_sklearn": ours[1] / theirs[1],
+        "two_means_inertia_over_sklearn": ours[2] / theirs[2],
+    }
+
+
+def import_ratios() -> dict[str, Any]:
+    def run(code: str) -> Callable[[], Any]:
+        return lambda: subprocess.run([sys.executable, "-c", code], check=True)
+
+    modules = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "vqpu", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    return {
+        "import_vqpu_over_python": in_turn(run("import vqpu"), run("pass"), 15),
+        "help_loads_torch": " torch\n" in modules,
+        "help_loads_sklearn": " sklearn\n" in modules,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=2)
+    torch.set_num_threads(parser.parse_args().threads)
+    ratios: dict[str, Any] = {}
+    for part in (
+        import_ratios,
+        nearest_code_ratios,
+        training_ratios,
+        prediction_ratios,
+        two_means_ratios,
+    ):
+        ratios |= part()
+    rounded = {k: round(v, 3) if isinstance(v, float) else v for k, v in ratios.items()}
+    print(json.dumps(rounded, indent=1))
+
+
+if __name__ == "__main__":
+    main()

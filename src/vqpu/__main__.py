@@ -1,0 +1,7 @@
+"""``python -m vqpu``."""
+
+import sys
+
+from vqpu.cli import main
+
+sys.exit(main())
