@@ -37,14 +37,14 @@ class Case(NamedTuple):
 
 
 CASES = {
-    "digits-even-odd": Case(300, 500, 600, 20, (0, 1)),
-    "mnist-even-odd": Case(1000, 2000, 900, 45, (0,)),
-    "fashion-last5": Case(1000, 2000, 900, 45, (0,)),
-    "cifar10-animals": Case(1000, 2000, 900, 45, (0,)),
-    "afhq-cats": Case(1000, 2000, 900, 45, (0,), every_pixel=2),
-    "breast-cancer": Case(60, 160, 600, 20, (0, 1, 2)),
-    "wide-noise": Case(600, 1500, 800, 20, (0, 1, 2)),
-    "nonlinear": Case(3000, 10000, 3000, 100, (0, 1)),
+    "breast-cancer": Case(60, 160, 400, 20, (0, 1, 2)),
+    "wide-noise": Case(600, 1500, 500, 20, (0, 1)),
+    "nonlinear": Case(3000, 10000, 2000, 100, (0,)),
+    "digits-even-odd": Case(300, 500, 400, 20, (0,)),
+    "mnist-even-odd": Case(800, 1600, 500, 50, (0,)),
+    "fashion-last5": Case(800, 1600, 500, 50, (0,)),
+    "cifar10-animals": Case(800, 1600, 500, 50, (0,)),
+    "afhq-cats": Case(800, 1600, 500, 50, (0,), every_pixel=2),
 }
 
 

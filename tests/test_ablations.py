@@ -32,7 +32,7 @@ def test_ablation__easy_blobs__solved(
     model = VQKMeansClassifier(
         **ABLATIONS[name], decision=decision, max_steps=200, patience=99, random_state=0
     ).fit(*blobs)
-    assert model.score(blobs[0], blobs_truth) > 0.9
+    assert model.score(blobs[0], blobs_truth) > 0.85
 
 
 def test_no_updates__codes_stay_as_drawn(blobs: Blobs) -> None:

@@ -86,13 +86,19 @@ def test_anchors__codes_move__frozen_stay_and_moving_follow() -> None:
         assert book.unlabeled_anchor.item() == 1.0
 
 
-def test_follow__hand_computed__codes_in_use_move_towards_their_mean() -> None:
+def test_follow__hand_computed__anchors_codes_move_towards_their_mean() -> None:
     book = Codebook(torch.tensor([[0.0], [5.0], [10.0]]))
     vectors = torch.tensor([[[8.0]], [[10.0]], [[1.0]], [[3.0]]])  # two positives, two unlabelled
     codes = torch.tensor([[2], [2], [0], [0]])
     book.follow(vectors, codes, n_positive=2, rate=0.5)
     # code 2: halfway from 10 to mean(8, 10); code 0: halfway from 0 to mean(1, 3).
     assert book.vectors.flatten().tolist() == [1.0, 5.0, 9.5]
+
+
+def test_follow__another_code_in_use__stays() -> None:
+    book = Codebook(torch.tensor([[0.0], [5.0], [10.0]]))
+    book.follow(torch.tensor([[[9.0]], [[6.0]]]), torch.tensor([[2], [1]]), 1, rate=0.5)
+    assert book.vectors.flatten().tolist() == [3.0, 5.0, 9.5]
 
 
 def test_follow__nothing_falls_on_the_positives_code__it_comes_to_them() -> None:

@@ -20,11 +20,13 @@ ALLOWED: dict[str, set[str]] = {
     "_seeding": {"errors"},
     "_sources": {"errors"},
     "_twomeans": set(),
-    "_posterior": {"_twomeans"},
+    "_posterior": set(),
     "nn": set(),
     "training": {"errors", "_seeding", "_twomeans"},
     "_inference": {"errors", "_sources"},
-    "vq": {"_inference", "_posterior", "_seeding", "_sources", "_twomeans", "nn", "training"},
+    "vq": {
+        "errors", "_inference", "_posterior", "_seeding", "_sources", "_twomeans", "nn", "training",
+    },
     "_estimator": {"errors", "_labels", "_parameters", "_seeding", "_sources", "nn"},
     "_classifier": {
         "errors", "_estimator", "_labels", "_parameters", "_posterior", "_seeding", "_sources",

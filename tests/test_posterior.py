@@ -1,30 +1,48 @@
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from vqpu._posterior import Posterior, fit_posterior, theoretical_alpha
+from tests.reference import method
+from vqpu._posterior import (
+    Posterior,
+    _loss,
+    best_bin_alpha,
+    fit_posterior,
+    theoretical_alpha,
+)
 
 
-def test_log_odds__hand_computed_between_the_means() -> None:
-    posterior = Posterior(0.5, 0.0, 2.0, 1.0, 1.0)
-    # Equal variances and shares: log odds are 2 (s - 1), tangents are the same line.
-    assert posterior.log_odds(np.array([-3.0, 0.0, 1.0, 2.0, 5.0])).tolist() == [-8, -2, 0, 2, 8]
+def test_log_odds__hand_computed() -> None:
+    posterior = Posterior(alpha=0.5, slope=2.0, intercept=-1.0)
+    assert posterior.log_odds(np.array([-1.0, 0.5, 2.0])).tolist() == [-3.0, 0.0, 3.0]
 
 
-def test_log_odds__unequal_variances__strictly_increasing_everywhere() -> None:
-    posterior = Posterior(0.3, 0.0, 1.0, 0.5, 0.01)
-    odds = posterior.log_odds(np.linspace(-20, 20, 4001))
-    assert (np.diff(odds) > 0).all()
+def test_best_bin__hand_computed() -> None:
+    # Above 5 lie all four positives and two of ten unlabelled samples: 0.2 / 1.
+    positive = np.array([6.0, 7.0, 8.0, 9.0])
+    unlabeled = np.array([6.5, 5.5, 1, 1, 1, 1, 1, 1, 1, 1])
+    assert best_bin_alpha(positive, unlabeled) == pytest.approx(0.2)
 
 
-def test_log_odds__share__shifts_by_its_own_log_odds() -> None:
-    at_half = Posterior(0.5, 0.0, 1.0, 0.1, 0.2).log_odds(np.array([0.4]))
-    at_fifth = Posterior(0.2, 0.0, 1.0, 0.1, 0.2).log_odds(np.array([0.4]))
-    assert at_fifth[0] - at_half[0] == pytest.approx(math.log(0.2 / 0.8))
+@pytest.mark.parametrize("seed", range(5))
+def test_best_bin__random__equals_the_loop(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    positive, unlabeled = rng.normal(1, 1, 40).round(1), rng.normal(0, 1, 70).round(1)
+    expected = min(max(method.best_bin_alpha(positive, unlabeled), 0.001), 0.999)
+    assert best_bin_alpha(positive, unlabeled) == pytest.approx(expected)
+
+
+def test_gradient__equals_differences() -> None:
+    rng = np.random.default_rng(0)
+    samples = rng.normal(1, 1, 30), rng.normal(0, 1, 50)
+    point = np.array([0.4, -0.3])
+    _, gradient = _loss(point, *samples, 0.3)
+    for axis in range(2):
+        step = np.eye(2)[axis] * 1e-6
+        above, below = (_loss(point + sign * step, *samples, 0.3)[0] for sign in (1, -1))
+        assert gradient[axis] == pytest.approx((above - below) / 2e-6, abs=1e-6)
 
 
 def normal(values: NDArray[np.float64], mean: float, deviation: float) -> NDArray[np.float64]:
@@ -37,12 +55,12 @@ def test_fit__two_normal_clusters__finds_alpha_and_calibrated_probabilities(alph
     rng = np.random.default_rng(1)
     place = 1 / (1 + alpha)  # where theory puts positives
     n_hidden = round(alpha * 4000)
-    negative, hidden = rng.normal(0, 0.12, 4000 - n_hidden), rng.normal(place, 0.08, n_hidden)
+    negative, hidden = rng.normal(0, 0.12, 4000 - n_hidden), rng.normal(place, 0.12, n_hidden)
     unlabeled = np.concatenate([negative, hidden])
-    posterior = fit_posterior(rng.normal(place, 0.08, 800), unlabeled)
-    assert posterior.alpha == pytest.approx(alpha, abs=0.02)
+    posterior = fit_posterior(rng.normal(place, 0.12, 2000), unlabeled)
+    assert posterior.alpha == pytest.approx(alpha, abs=0.03)
 
-    truth = alpha * normal(unlabeled, place, 0.08)
+    truth = alpha * normal(unlabeled, place, 0.12)
     truth = truth / (truth + (1 - alpha) * normal(unlabeled, 0, 0.12))
     estimate = 1 / (1 + np.exp(-posterior.log_odds(unlabeled)))
     assert np.abs(estimate - truth).mean() < 0.02

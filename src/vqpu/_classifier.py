@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,17 +18,11 @@ from vqpu._seeding import (
     Stream,
     choose_device,
     derive_seed,
-    numpy_generator,
     preserved_torch_state,
     torch_generator,
 )
 from vqpu._sources import ArraySource
-from vqpu.errors import (
-    CollapsedCodesError,
-    CollapsedCodesWarning,
-    NoHiddenPositivesWarning,
-    ParameterError,
-)
+from vqpu.errors import ParameterError
 from vqpu.nn import fold_batch_norm
 from vqpu.training import (
     SIGNALS,
@@ -44,23 +37,28 @@ from vqpu.training import (
 from vqpu.vq import (
     Check,
     Checker,
-    CheckSamples,
-    Clusters,
     VQNetwork,
     VQObjective,
+    draw_check_samples,
     draw_codebook,
     find_clusters,
     make_answer,
+    report_trouble,
 )
 from vqpu.vq._answer import DECISIONS
 from vqpu.vq._network import ENCODINGS
 from vqpu.vq._objective import CODEBOOK_UPDATES
 
-_CHECK_UNLABELED = 1024
-_CHECK_POSITIVE = 256
-_CHECK_HOLDOUT = 2048
-_ALPHA_OF_NONE = 0.005
 _CODEBOOK_RATES = {"follow": 0.05, "adam": 3e-3, "none": 0.0}
+
+
+class _Trained(NamedTuple):
+    """What training leaves: the averaged network of the best check, and how it came to it."""
+
+    network: VQNetwork
+    history: History
+    best_check: int
+    stop_reason: str
 
 
 class VQKMeansClassifier(
@@ -97,8 +95,9 @@ class VQKMeansClassifier(
         None: all codes from N(0, I). A number a: the upper half from N(a, I); for continuous
         encodings the positives' target (None: 1).
     codebook_update : {"follow", "adam", "none"}, default="follow"
-        "follow" moves each code in use towards the mean of its vectors; "adam" takes Adam steps on
-        the second terms of equation 1; "none" leaves the codes as drawn.
+        "follow" moves c_1 and c_m towards the mean of the vectors that fall on them and leaves the
+        other codes as drawn; "adam" takes Adam steps on the second terms of equation 1, as the
+        paper does; "none" leaves all codes as drawn.
     codebook_learning_rate : float or None, default=None
         For "follow" the share of the way per step (None: 0.05), for "adam" the learning rate
         (None: 0.003).
@@ -298,8 +297,8 @@ class VQKMeansClassifier(
         split = self._split(labels.is_positive, seed)
         with preserved_torch_state(device):
             objective = self._make_objective(source, split, seed, device)
-            network = self._train(objective, source, split, seed, device, callback)
-        self._conclude(network, source, labels, split, seed, device)
+            trained = self._train(objective, source, split, seed, device, callback)
+        self._conclude(trained, source, labels, split, seed, device)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -410,25 +409,22 @@ class VQKMeansClassifier(
         seed: int,
         device: torch.device,
         callback: Callable[[Check], None] | None,
-    ) -> VQNetwork:
-        """Run the loop; return the averaged network of the best check."""
+    ) -> _Trained:
+        """Run the loop and keep the best check."""
         max_steps, check_every = self._budget(objective.batches.steps_per_epoch)
         checker = self._make_checker(objective, source, split, seed, device)
         rule = StoppingRule(self.stopping_signal, self.patience)
-        self.history_ = History()
-        self.stop_reason_ = "max_steps" if max_steps == self.max_steps else "max_epochs"
+        history = History()
+        stop_reason = "max_steps" if max_steps == self.max_steps else "max_epochs"
         with progress_reporter(self.verbose, "VQ K-means", max_steps) as report:
 
             def check(step: int, terms: dict[str, float]) -> bool:
                 found = checker(step, terms)
-                self.history_.append(found.row)
+                history.append(found.row)
                 report(step, found.row)
                 if callback is not None:
                     callback(found)
-                stop = rule.update(found.row, checker.network)
-                if stop and step < max_steps:
-                    self.stop_reason_ = "patience"
-                return stop
+                return rule.update(found.row, checker.network)
 
             train(
                 objective,
@@ -438,9 +434,10 @@ class VQKMeansClassifier(
                 rate_factor=lambda step: learning_rate_factor(step, max_steps),
                 check=check,
             )
-        self.best_check_ = rule.best_check
-        best: VQNetwork = rule.best_state
-        return best
+        history.mark_largest("center_distance", 5, "top_distance")
+        if history[-1]["step"] < max_steps:
+            stop_reason = "patience"
+        return _Trained(rule.best_state, history, rule.best_check, stop_reason)
 
     def _make_checker(
         self,
@@ -456,7 +453,7 @@ class VQKMeansClassifier(
         return Checker(
             averaged,
             source,
-            self._check_samples(split, seed),
+            draw_check_samples(*split, seed=seed),
             decision=self.decision,
             n_starts=self.n_init,
             seed=derive_seed(seed, Stream.TWO_MEANS),
@@ -464,30 +461,9 @@ class VQKMeansClassifier(
             steps_per_epoch=objective.batches.steps_per_epoch,
         )
 
-    @staticmethod
-    def _check_samples(split: Split, seed: int) -> CheckSamples:
-        """Take at most a fixed number of each set: a check must stay cheap next to an epoch."""
-        generator = numpy_generator(seed, Stream.CHECK_SAMPLE)
-
-        def some(indices: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-            if len(indices) <= count:
-                return indices
-            return np.sort(generator.choice(indices, count, replace=False))
-
-        positive = some(split.positive, _CHECK_POSITIVE)
-        unlabeled = some(split.unlabeled, _CHECK_UNLABELED)
-        if split.holdout_positive is split.positive:
-            return CheckSamples(positive, unlabeled, positive, unlabeled)
-        return CheckSamples(
-            positive,
-            unlabeled,
-            some(split.holdout_positive, _CHECK_HOLDOUT),
-            some(split.holdout_unlabeled, _CHECK_HOLDOUT),
-        )
-
     def _conclude(
         self,
-        network: VQNetwork,
+        trained: _Trained,
         source: ArraySource,
         labels: PULabels,
         split: Split,
@@ -495,55 +471,29 @@ class VQKMeansClassifier(
         device: torch.device,
     ) -> None:
         """Cluster all unlabelled samples with the chosen network and set fitted attributes."""
-        self._device = device
-        self._folded = VQNetwork(fold_batch_norm(network.encoder), network.codebook, self.encoding)
-        encodings = [
-            self._folded.encode(source, np.flatnonzero(mask), device)
+        network = trained.network
+        folded = VQNetwork(fold_batch_norm(network.encoder), network.codebook, self.encoding)
+        unlabeled, positive = (
+            folded.encode(source, np.flatnonzero(mask), device)
             for mask in (~labels.is_positive, labels.is_positive)
-        ]
-        unlabeled, positive = encodings
+        )
         clusters = find_clusters(
             unlabeled.representation,
             positive.representation,
             n_starts=self.n_init,
             seed=derive_seed(seed, Stream.TWO_MEANS),
         )
-        held_out = [
-            self._folded.encode(source, part, device)
-            for part in (split.holdout_positive, split.holdout_unlabeled)
-        ]
-        self._answer = make_answer(self.decision, clusters, *held_out)
-        self._warn_of(clusters)
-        self.network_ = network
+        held_out = [folded.encode(source, part, device) for part in split[2:]]
+        answer = make_answer(self.decision, clusters, *held_out)
+        report_trouble(answer, len(held_out[1].projection))
+        self._answer, self._folded, self._device = answer, folded, device
+        self.network_, self.history_, self.best_check_, self.stop_reason_ = trained
+        self.n_steps_ = int(self.history_[-1]["step"])
         self.classes_ = labels.classes
         self.input_shape_ = source.sample_shape
         self.cluster_centers_ = np.vstack([clusters.negative_center, clusters.positive_center])
-        self.alpha_ = self._answer.projection_posterior.alpha
+        self.alpha_ = answer.projection_posterior.alpha
         self.theoretical_alpha_ = theoretical_alpha(held_out[0].projection)
-        self.positive_share_ = float((self._answer.log_odds(unlabeled) > 0).mean())
-        self.n_steps_ = int(self.history_[-1]["step"])
+        self.positive_share_ = float((answer.log_odds(unlabeled) > 0).mean())
         apart = split.holdout_positive is not split.positive
         self.n_holdout_ = tuple(map(len, split[2:])) if apart else (0, 0)
-        self.history_.mark_largest("center_distance", 5, "top_distance")
-
-    def _warn_of(self, clusters: Clusters) -> None:
-        if clusters.is_collapsed:
-            message = (
-                "All samples have the same codes, so there are no two clusters. Try more steps "
-                "(max_steps), codebook_update='follow', a larger learning_rate, or less dropout."
-            )
-            if self.decision == "nearest-center":
-                raise CollapsedCodesError(message)
-            warnings.warn(message, CollapsedCodesWarning, stacklevel=4)
-        elif not self._found_positives(clusters):
-            warnings.warn(
-                "No part of the unlabelled samples looks like the labelled positives: there may be "
-                "no hidden positives. Check that P and U come from where you think they do.",
-                NoHiddenPositivesWarning,
-                stacklevel=4,
-            )
-
-    def _found_positives(self, clusters: Clusters) -> bool:
-        if self.decision == "nearest-center":
-            return clusters.found_positives
-        return self._answer.projection_posterior.alpha > _ALPHA_OF_NONE

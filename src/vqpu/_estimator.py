@@ -69,6 +69,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the log odds of being positive; above 0 is positive, shape (n_samples,)."""
         raise NotImplementedError
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_folded")
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
@@ -98,6 +101,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         choose_device(self.device)
 
     def _check_training_data(self, X: Any, y: Any) -> tuple[ArraySource, PULabels]:
+        self.__dict__.pop("_folded", None)  # whatever happens next, the last fit is forgotten
         X, y = self._validated(X, y, reset=True)
         try:
             check_classification_targets(y)

@@ -1,66 +1,58 @@
 """alpha and probabilities from the geometry of the projection s(x).
 
 In theory hidden positives sit at ``s = 1 / (1 + alpha)`` and negatives at 0, and
-``p(y=1 | x in U) = alpha s / (1 - s)``. A network that is stopped early or that overlaps has not
-reached those places, so they are measured instead of assumed: the projections of unlabelled
-samples are a mixture of two normal distributions, and the labelled positives, which follow the
-same distribution as the hidden ones (SCAR), say where one of the two is.
+``p(y=1 | x in U) = alpha s / (1 - s)``. A network that is stopped early, or classes that overlap,
+have not reached those places, so what the theory assumes is measured instead, on samples that were
+not trained on: alpha where labelled positives and unlabelled samples are most alike, and the odds
+of positive against negative as the exponential of a line in s.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu._twomeans import two_means_line
-
 Floats = NDArray[np.float64]
 
-_ITERATIONS = 500
-_TOLERANCE = 1e-9
+_CONFIDENCE = 0.1  # delta of the bound
+_SLACK = 0.01  # gamma of the bound
 _SMALLEST_SHARE = 1e-3
+_LARGEST_SLOPE = math.exp(6.0)
 
 
 class Posterior(NamedTuple):
-    """Positives and negatives as two normal distributions on a line.
+    """Log odds of being positive, a line in the projection.
 
     Attributes
     ----------
     alpha : float
         Share of positives among unlabelled samples.
-    negative_mean, positive_mean : float
-    negative_variance, positive_variance : float
+    slope, intercept : float
+        Of that line; the slope is above 0.
     """
 
     alpha: float
-    negative_mean: float
-    positive_mean: float
-    negative_variance: float
-    positive_variance: float
+    slope: float
+    intercept: float
 
     def log_odds(self, values: Floats) -> Floats:
-        """Return the log odds of being positive, strictly increasing in ``values``.
-
-        Between the two means this is the quadratic of two normal densities, which rises there.
-        Outside it goes on along its tangent: with unequal variances the quadratic would turn,
-        and a sample far beyond all positives would be called negative.
-        """
-        inside = np.clip(values, self.negative_mean, self.positive_mean)
-        quadratic = (
-            np.log(self.alpha / (1 - self.alpha))
-            + 0.5 * np.log(self.negative_variance / self.positive_variance)
-            + 0.5 * (inside - self.negative_mean) ** 2 / self.negative_variance
-            - 0.5 * (inside - self.positive_mean) ** 2 / self.positive_variance
-        )
-        slope = (inside - self.negative_mean) / self.negative_variance
-        slope = slope + (self.positive_mean - inside) / self.positive_variance
-        return np.asarray(quadratic + slope * (values - inside))
+        """Return the log odds of being positive in U, strictly increasing in ``values``."""
+        return np.asarray(self.slope * values + self.intercept)
 
 
 def fit_posterior(positive: Floats, unlabeled: Floats) -> Posterior:
-    """Fit the mixture by expectation maximisation; positives are known members of one part.
+    r"""Estimate alpha and the log odds from two samples of projections.
+
+    With :math:`p_U = \alpha p_P + (1 - \alpha) p_N` and :math:`p_P / p_N = e^{a s + b}`, a sample
+    is labelled rather than unlabelled (both sets weighing the same) with log odds
+    :math:`-\log(\alpha + (1 - \alpha) e^{-(a s + b)})`. These saturate where only positives are,
+    as a plain logistic regression of P against U cannot. a and b maximise that likelihood.
+
+    The fit takes alpha one standard error larger than estimated: one that is too small makes the
+    model see negatives among clear positives, one that is too large does next to no harm.
 
     Parameters
     ----------
@@ -69,16 +61,49 @@ def fit_posterior(positive: Floats, unlabeled: Floats) -> Posterior:
     unlabeled : ndarray of shape (n_u,)
         Projections of unlabelled samples that were not trained on.
     """
-    fitted = _first_guess(positive, unlabeled)
-    floor = _variance_floor(positive, unlabeled)
-    for _ in range(_ITERATIONS):
-        share = 1 / (1 + np.exp(-np.clip(_raw_log_odds(fitted, unlabeled), -500, 500)))
-        improved = _maximise(positive, unlabeled, share, floor)
-        moved = max(abs(new - old) for new, old in zip(improved, fitted, strict=True))
-        fitted = improved
-        if moved < _TOLERANCE:
-            break
-    return fitted
+    from scipy.optimize import minimize
+
+    alpha = best_bin_alpha(positive, unlabeled)
+    raised = _clip_share(alpha + _standard_error(alpha, len(unlabeled)))
+    center, scale = float(unlabeled.mean()), float(np.concatenate([positive, unlabeled]).std())
+    scale = max(scale, 1e-9)
+    standard = ((positive - center) / scale, (unlabeled - center) / scale)
+    bounds = [(-3.0, math.log(_LARGEST_SLOPE)), (-100.0, 100.0)]
+    fits = [
+        minimize(_loss, [start, 0.0], args=(*standard, raised), jac=True, bounds=bounds)
+        for start in (0.5, 2.0)
+    ]
+    log_slope, intercept = min(fits, key=lambda fit: float(fit.fun)).x
+    slope = math.exp(log_slope) / scale
+    prior = math.log(raised / (1 - raised))
+    return Posterior(alpha, slope, float(intercept) - slope * center + prior)
+
+
+def best_bin_alpha(positive: Floats, unlabeled: Floats) -> float:
+    r"""Return the share of positives in U, from the scores of labelled positives and of U.
+
+    Above any threshold the share of U cannot be less than alpha times the share of P, with equality
+    if no negative is there. The threshold is chosen where the ratio of the two shares, plus what
+    chance may add to it, is least (best bin estimation, Garg et al. 2021).
+
+    Parameters
+    ----------
+    positive, unlabeled : ndarray of shape (n,)
+        Scores of samples that were not trained on; larger means more positive.
+    """
+    descending = np.sort(unlabeled)[::-1]
+    n_above = np.arange(1, len(unlabeled) + 1)
+    n_positive = len(positive) - np.searchsorted(np.sort(positive), descending, side="left")
+    enough = (n_above > 1) & (n_positive > 1)
+    if not enough.any():
+        return _SMALLEST_SHARE
+    share_unlabeled = n_above[enough] / len(unlabeled)
+    share_positive = n_positive[enough] / len(positive)
+    chance = math.sqrt(math.log(4 / _CONFIDENCE) / 2)
+    chance *= 1 / math.sqrt(len(unlabeled)) + 1 / math.sqrt(len(positive))
+    ratio = share_unlabeled / share_positive
+    best = int(np.argmin(ratio + (1 + _SLACK) * chance / share_positive))
+    return _clip_share(float(ratio[best]))
 
 
 def theoretical_alpha(positive: Floats) -> float:
@@ -95,45 +120,26 @@ def theoretical_alpha(positive: Floats) -> float:
     return 1.0 if middle <= 0.5 else float(np.clip(1 / middle - 1, 0.0, 1.0))
 
 
-def _first_guess(positive: Floats, unlabeled: Floats) -> Posterior:
-    low, high = two_means_line(unlabeled) if len(unlabeled) > 1 else (float(unlabeled[0]),) * 2
-    high = (high + float(np.median(positive))) / 2
-    if high <= low:
-        low, high = float(unlabeled.min()), float(positive.max())
-    share = _clip_share(float((unlabeled > (low + high) / 2).mean()))
-    spread = float(np.minimum((unlabeled - low) ** 2, (unlabeled - high) ** 2).mean())
-    variance = max(spread, _variance_floor(positive, unlabeled))
-    return Posterior(share, low, high, variance, variance)
-
-
-def _maximise(positive: Floats, unlabeled: Floats, share: Floats, floor: float) -> Posterior:
-    n_positive, n_negative = share.sum() + len(positive), (1 - share).sum()
-    positive_mean = (positive.sum() + share @ unlabeled) / n_positive
-    negative_mean = ((1 - share) @ unlabeled) / max(n_negative, 1e-12)
-    scatter = share @ (unlabeled - positive_mean) ** 2 + ((positive - positive_mean) ** 2).sum()
-    negative_scatter = (1 - share) @ (unlabeled - negative_mean) ** 2
-    if negative_mean >= positive_mean:  # nothing below the positives: keep them in order
-        negative_mean = positive_mean - np.sqrt(floor)
-    return Posterior(
-        alpha=_clip_share(float(share.mean())),
-        negative_mean=float(negative_mean),
-        positive_mean=float(positive_mean),
-        negative_variance=float(negative_scatter / max(n_negative, 1e-12) + floor),
-        positive_variance=float(scatter / n_positive + floor),
-    )
-
-
-def _raw_log_odds(fitted: Posterior, values: Floats) -> Floats:
-    odds = np.log(fitted.alpha / (1 - fitted.alpha))
-    odds = odds + 0.5 * np.log(fitted.negative_variance / fitted.positive_variance)
-    odds = odds + 0.5 * (values - fitted.negative_mean) ** 2 / fitted.negative_variance
-    return np.asarray(odds - 0.5 * (values - fitted.positive_mean) ** 2 / fitted.positive_variance)
-
-
-def _variance_floor(positive: Floats, unlabeled: Floats) -> float:
-    everything = np.concatenate([positive, unlabeled])
-    return max(1e-4 * float(everything.var()), 1e-12)
+def _standard_error(share: float, count: int) -> float:
+    return math.sqrt(max(share * (1 - share), 0.25 / count) / count)
 
 
 def _clip_share(share: float) -> float:
-    return float(np.clip(share, _SMALLEST_SHARE, 1 - _SMALLEST_SHARE))
+    return min(max(share, _SMALLEST_SHARE), 1 - _SMALLEST_SHARE)
+
+
+def _loss(
+    parameters: Floats, positive: Floats, unlabeled: Floats, alpha: float
+) -> tuple[float, Floats]:
+    """Return minus the mean log likelihood of both sets and its gradient."""
+    slope = math.exp(parameters[0])
+    total, gradient = 1e-4 * parameters[0] ** 2, np.array([2e-4 * parameters[0], 0.0])
+    for values, label in ((positive, 1.0), (unlabeled, -1.0)):
+        odds = slope * values + parameters[1]
+        negative_part = np.log1p(-alpha) - odds
+        log_ratio = -np.logaddexp(math.log(alpha), negative_part)
+        total += float(np.logaddexp(0.0, -label * log_ratio).mean())
+        wrong = -label / (1 + np.exp(np.clip(label * log_ratio, -700, 700)))
+        by_odds = wrong * np.exp(negative_part + log_ratio) / len(values)
+        gradient += [float(by_odds @ values) * slope, float(by_odds.sum())]
+    return total, gradient

@@ -78,3 +78,20 @@ def auc(positive: Array, unlabeled: Array) -> float:
         for u in unlabeled:
             score += 1.0 if p > u else 0.5 if p == u else 0.0
     return score / (len(positive) * len(unlabeled))
+
+
+def best_bin_alpha(positive: Array, unlabeled: Array) -> float:
+    """BBE: the ratio of shares where ratio plus chance is least; of ties the highest score."""
+    best, alpha = np.inf, 0.0
+    chance = np.sqrt(np.log(4 / 0.1) / 2 / len(unlabeled))
+    chance += np.sqrt(np.log(4 / 0.1) / 2 / len(positive))
+    ordered = sorted(unlabeled, reverse=True)
+    for i, score in enumerate(ordered, 1):
+        j = int(sum(p >= score for p in positive))
+        if i < 2 or j < 2:
+            continue
+        ratio = (i / len(unlabeled)) / (j / len(positive))
+        bound = ratio + 1.01 * chance / (j / len(positive))
+        if bound < best:
+            best, alpha = bound, ratio
+    return alpha

@@ -139,12 +139,15 @@ class Codebook(nn.Module):
 
     @torch.no_grad()
     def follow(self, vectors: Tensor, codes: Tensor, n_positive: int, rate: float) -> None:
-        """Move every code in use a share of the way to the mean of the vectors it stands for.
+        """Move c_1 and c_m a share of the way to the mean of the vectors they stand for.
 
         This is a gradient step on the second term of equation 1 whose size does not depend on
         how many vectors a code has, so the codes follow the encodings as fast on small data as
-        on large data. If no vector falls on c_m, it moves towards the labelled positives (c_1:
-        towards the unlabelled samples): otherwise one code could win everything for ever.
+        on large data. A code that no vector falls on moves towards its own set, c_m to the
+        labelled positives and c_1 to the unlabelled samples: otherwise one code could win
+        everything for ever.
+        The other codes stay as drawn. If they moved, some would settle beside an anchor and
+        split its cluster between indices that have nothing to do with each other.
 
         Parameters
         ----------
@@ -155,13 +158,13 @@ class Codebook(nn.Module):
         rate : float
             Share of the way, in (0, 1].
         """
-        book = self.vectors
-        flat_vectors, flat_codes = vectors.reshape(-1, vectors.shape[-1]), codes.reshape(-1)
-        used, places = torch.unique(flat_codes, return_inverse=True)
-        # A product with one-hot rows instead of index_add: in order, hence bit-identical.
-        one_hot = torch.nn.functional.one_hot(places, len(used)).to(flat_vectors.dtype)
-        means = (one_hot.t() @ flat_vectors) / one_hot.sum(dim=0).unsqueeze(1)
-        book[used] = torch.lerp(book[used], means, rate)
-        for index, own in ((len(book) - 1, vectors[:n_positive]), (0, vectors[n_positive:])):
-            if index not in used:
-                book[index] = torch.lerp(book[index], own.mean(dim=(0, 1)), rate)
+        last = len(self.vectors) - 1
+        for index, own in ((last, vectors[:n_positive]), (0, vectors[n_positive:])):
+            weight = (codes == index).to(vectors.dtype)
+            total = weight.sum()
+            # A product instead of a masked mean: one pass, no copy of the vectors.
+            if total > 0:
+                mean = weight.flatten() @ vectors.flatten(0, 1) / total
+            else:
+                mean = own.mean(dim=(0, 1))
+            self.vectors[index] = torch.lerp(self.vectors[index], mean, rate)

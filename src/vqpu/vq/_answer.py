@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vqpu._posterior import Posterior, fit_posterior
+from vqpu.errors import CollapsedCodesError, CollapsedCodesWarning, NoHiddenPositivesWarning
 from vqpu.vq._clusters import Clusters
 from vqpu.vq._network import Encodings
 
 DECISIONS = ("nearest-center", "posterior")
+
+_FEW_LOOKALIKES = 2.5
+_ENOUGH_TO_TELL = 50
 
 
 class Answer(NamedTuple):
@@ -50,11 +55,7 @@ class Answer(NamedTuple):
         if not self.needs_codes:
             return self.log_odds_of_projection(encodings.projection)
         places = self.clusters.place(encodings.representation)
-        # Midway is decided by the places alone; rounding in the log odds must not tip it.
-        shifted = self.place_posterior.log_odds(places) - self.place_posterior.log_odds(
-            np.array([0.5])
-        )
-        return np.where(places > 0.5, np.maximum(shifted, 1e-12), np.minimum(shifted, 0.0))
+        return self.place_posterior.slope * (places - 0.5)
 
 
 def make_answer(
@@ -76,3 +77,37 @@ def make_answer(
         fit_posterior(positive.projection, unlabeled.projection),
         fit_posterior(*places),
     )
+
+
+def report_trouble(answer: Answer, n_judged: int) -> None:
+    """Raise or warn if the clusters say nothing, or if U seems to hold no positives.
+
+    Parameters
+    ----------
+    answer : Answer
+    n_judged : int
+        Unlabelled samples that alpha was estimated from.
+    """
+    if answer.clusters.is_collapsed:
+        message = (
+            "All samples have the same codes, so there are no two clusters. Try more steps "
+            "(max_steps), codebook_update='follow', a larger learning_rate, or less dropout."
+        )
+        if answer.needs_codes:
+            raise CollapsedCodesError(message)
+        warnings.warn(message, CollapsedCodesWarning, stacklevel=5)
+    elif not _found_positives(answer, n_judged):
+        warnings.warn(
+            "No part of the unlabelled samples looks like the labelled positives: there may be no "
+            "hidden positives. Check that P and U come from where you think they do.",
+            NoHiddenPositivesWarning,
+            stacklevel=5,
+        )
+
+
+def _found_positives(answer: Answer, n_judged: int) -> bool:
+    if answer.needs_codes:
+        return answer.clusters.found_positives
+    # alpha is never estimated below two samples' worth, so small samples cannot tell.
+    n_alike = answer.projection_posterior.alpha * n_judged
+    return n_alike > _FEW_LOOKALIKES or n_judged < _ENOUGH_TO_TELL

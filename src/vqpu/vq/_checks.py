@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from vqpu._seeding import Stream, numpy_generator
 from vqpu._sources import ArraySource
 from vqpu.nn import fold_batch_norm
 from vqpu.training import holdout_auc, separation
@@ -17,6 +18,10 @@ from vqpu.vq._clusters import find_clusters
 from vqpu.vq._network import Encodings, VQNetwork
 
 Indices = NDArray[np.int64]
+
+_MOST_POSITIVE = 256  # they only say which cluster is theirs
+_MOST_UNLABELED = 1024
+_MOST_HELD_OUT = 2048
 
 
 class CheckSamples(NamedTuple):
@@ -34,6 +39,32 @@ class CheckSamples(NamedTuple):
     unlabeled: Indices
     holdout_positive: Indices
     holdout_unlabeled: Indices
+
+
+def draw_check_samples(
+    positive: Indices,
+    unlabeled: Indices,
+    holdout_positive: Indices,
+    holdout_unlabeled: Indices,
+    *,
+    seed: int,
+) -> CheckSamples:
+    """Take at most a fixed number of each set: a check must stay cheap next to an epoch.
+
+    Where nothing was kept apart, the held-out sets are the training sets.
+    """
+    generator = numpy_generator(seed, Stream.CHECK_SAMPLE)
+
+    def some(indices: Indices, count: int) -> Indices:
+        if len(indices) <= count:
+            return indices
+        return np.sort(generator.choice(indices, count, replace=False))
+
+    seen = some(positive, _MOST_POSITIVE), some(unlabeled, _MOST_UNLABELED)
+    if holdout_positive is positive:
+        return CheckSamples(*seen, *seen)
+    kept = some(holdout_positive, _MOST_HELD_OUT), some(holdout_unlabeled, _MOST_HELD_OUT)
+    return CheckSamples(*seen, *kept)
 
 
 class Check(NamedTuple):

@@ -13,10 +13,6 @@ from vqpu.vq._network import VQNetwork
 
 CODEBOOK_UPDATES = ("follow", "adam", "none")
 
-# Codes stand still until this share of the vectors is nearest to one of the anchors. Before that,
-# some other code would move along with the vectors and share them with an anchor for ever.
-_SHARE_AT_ANCHORS = 0.95
-
 
 class VQObjective:
     """Equation 1 on one batch, and the update of the codes.
@@ -56,7 +52,6 @@ class VQObjective:
         self._update, self._rate = codebook_update, codebook_rate
         self._seed, self._device = seed, device
         self._last: tuple[Tensor, Tensor, int] | None = None
-        self._has_arrived = False
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss of step ``step`` and its named terms."""
@@ -77,15 +72,7 @@ class VQObjective:
         self.average.update(step + 1)
         if self._update == "follow" and self._last is not None:
             vectors, codes, n_positive = self._last
-            self._has_arrived = (
-                self._has_arrived or self._share_at_anchors(codes) > _SHARE_AT_ANCHORS
-            )
-            if self._has_arrived:
-                self.network.codebook.follow(vectors, codes, n_positive, self._rate)
-
-    def _share_at_anchors(self, codes: Tensor) -> float:
-        last = len(self.network.codebook.vectors) - 1
-        return float(((codes == 0) | (codes == last)).double().mean())
+            self.network.codebook.follow(vectors, codes, n_positive, self._rate)
 
     @staticmethod
     def _sum(terms: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
