@@ -69,30 +69,50 @@ def run_one(name: str, alpha: float, seed: int, method: str, data_dir: Path) -> 
     return {"task": name, "alpha": alpha, **case._asdict(), **record}
 
 
-def summary(records: list[dict[str, Any]]) -> str:
-    """Return accuracies in percent, averaged over seeds, then over tasks and alpha."""
+def mean_accuracies(records: list[dict[str, Any]]) -> dict[tuple[str, float], dict[str, float]]:
+    """Return accuracy in percent by task and alpha, then by column, averaged over seeds."""
     rows: dict[tuple[str, float], dict[str, list[float]]] = {}
     for record in records:
         row = rows.setdefault((record["task"], record["alpha"]), {})
         for column, value in columns(record).items():
             row.setdefault(column, []).append(100 * value)
-    means = {key: {c: float(np.mean(v)) for c, v in row.items()} for key, row in rows.items()}
-    names = list(dict.fromkeys(column for row in means.values() for column in row))
-    lines = ["| task | alpha | " + " | ".join(names) + " |", "|" + " --- |" * (len(names) + 2)]
-    for (task, alpha), mean in sorted(means.items()):
-        shown = " | ".join(f"{mean[name]:.1f}" if name in mean else "missing" for name in names)
-        lines.append(f"| {task} | {alpha} | {shown} |")
-    average = {n: np.mean([row[n] for row in means.values() if n in row]) for n in names}
-    lines.append("| mean | | " + " | ".join(f"{average[n]:.2f}" for n in names) + " |")
-    best = [
-        max(row[n] for n in row if n.startswith("best ")) for row in means.values() if len(row) > 2
+    return {
+        key: {column: float(np.mean(values)) for column, values in row.items()}
+        for key, row in sorted(rows.items())
+    }
+
+
+def regrets(records: list[dict[str, Any]]) -> dict[str, float]:
+    """Return, by signal and decision, the mean loss in points against the best check.
+
+    The best check is that of the better decision: what nobody without labels could beat.
+    """
+    rows = list(mean_accuracies(records).values())
+    best = [max(value for name, value in row.items() if name.startswith("best ")) for row in rows]
+    names = [name for name in rows[0] if name.split(",")[0] in SIGNALS]
+    return {
+        name: float(np.mean([top - row[name] for top, row in zip(best, rows, strict=True)]))
+        for name in names
+    }
+
+
+def summary(records: list[dict[str, Any]]) -> str:
+    """Return the table and the regrets as Markdown."""
+    rows = mean_accuracies(records)
+    names = list(dict.fromkeys(column for row in rows.values() for column in row))
+    lines = [
+        "Accuracy in percent on the hidden labels of U, mean over seeds.\n",
+        "| task | alpha | " + " | ".join(names) + " |",
+        "|" + " --- |" * (len(names) + 2),
     ]
+    for (task, alpha), row in rows.items():
+        cells = " | ".join(f"{row[name]:.1f}" if name in row else "missing" for name in names)
+        lines.append(f"| {task} | {alpha} | {cells} |")
+    average = {name: np.mean([row[name] for row in rows.values() if name in row]) for name in names}
+    lines.append("| mean | | " + " | ".join(f"{average[name]:.2f}" for name in names) + " |")
     lines.append("\nMean regret, in points, against the best check under the better decision:\n")
-    for name in names:
-        if name.startswith("best ") or name in ("naive", "oracle"):
-            continue
-        values = [row[name] for row in means.values() if len(row) > 2]
-        lines.append(f"- {name}: {np.mean(np.array(best) - np.array(values)):.2f}")
+    ranked = sorted(regrets(records).items(), key=lambda item: item[1])
+    lines += [f"- {name}: {value:.2f}" for name, value in ranked]
     return "\n".join(lines) + "\n"
 
 
