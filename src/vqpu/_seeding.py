@@ -21,8 +21,9 @@ class Stream(IntEnum):
     POSITIVE_ORDER = 3
     UNLABELED_ORDER = 4
     CHECK_SAMPLE = 5
-    TRAINING_STEP = 6
-    TWO_MEANS = 7
+    AUGMENTATION = 6
+    DROPOUT = 7
+    TWO_MEANS = 8
 
 
 def derive_seed(seed: int, stream: Stream, index: int = 0) -> int:
@@ -48,7 +49,8 @@ def torch_generator(seed: int, stream: Stream, index: int = 0) -> torch.Generato
 @contextmanager
 def preserved_torch_state(device: torch.device) -> Iterator[None]:
     """Run a block that may reseed torch; put the global random state back afterwards."""
-    devices = [device] if device.type == "cuda" else []
+    # torch.manual_seed reseeds every GPU, so every one is put back.
+    devices = list(range(torch.cuda.device_count())) if device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
         yield
 
@@ -57,12 +59,12 @@ def choose_device(device: str) -> torch.device:
     """Turn the ``device`` parameter into a torch device; ``"auto"`` prefers a GPU."""
     if device == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    expected = "device must be 'auto', 'cpu' or a CUDA device that torch can use here"
     try:
         chosen = torch.device(device)
         torch.empty(0, device=chosen)
     except (RuntimeError, TypeError, AssertionError) as error:
-        raise ParameterError(
-            f"device must be 'auto', 'cpu' or a device that torch can use here, such as 'cuda'. "
-            f"Got {device!r} instead."
-        ) from error
+        raise ParameterError(f"{expected}, such as 'cuda'. Got {device!r} instead.") from error
+    if chosen.type not in ("cpu", "cuda"):
+        raise ParameterError(f"{expected}. Got {device!r} instead.")
     return chosen

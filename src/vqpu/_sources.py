@@ -18,7 +18,9 @@ from torch import Tensor
 
 from vqpu.errors import InputError
 
-_CHUNK_BYTES = 1 << 24
+_CHUNK_VALUES = 1 << 20
+_MOST_BYTES_HELD = 1 << 25
+_PAGES_PER_ROW = 1 << 16
 _SMALLEST_SIDE = 8
 
 
@@ -44,6 +46,11 @@ class ArraySource:
     """
 
     def __init__(self, array: NDArray[Any]) -> None:
+        if array.dtype.kind not in "biuf":
+            raise InputError(
+                f"X has dtype {array.dtype}. Expected numbers: encode dates, categories and text "
+                "as integers or floats first."
+            )
         self._array = array
         self._channels_first = array.ndim == 4 and _channel_axis(array.shape) == 1
         self._mapping = _underlying_mapping(array)
@@ -61,7 +68,8 @@ class ArraySource:
     def batch(self, indices: NDArray[np.integer[Any]]) -> Tensor:
         """Return the samples at ``indices``: (n, d), or (n, c, h, w) in channels-last memory."""
         samples = self._array[indices]
-        self._release_pages(samples.nbytes)
+        # A row that is looked up brings in whole pages, and the system reads ahead of them.
+        self._release_pages(len(indices) * max(_PAGES_PER_ROW, samples.nbytes // len(indices)))
         return self._as_tensor(samples)
 
     def slice(self, start: int, stop: int) -> Tensor:
@@ -93,20 +101,21 @@ class ArraySource:
         origin = first.mean(axis=axes, keepdims=True)  # keeps the sum of squares well-conditioned
         count, total, squares = 0, 0.0, 0.0
         for _, chunk in self._chunks():
-            centred = chunk.astype(np.float64) - origin
+            centred = chunk.astype(np.float64)
+            centred -= origin
             total = total + centred.sum(axis=axes)
-            squares = squares + np.square(centred).sum(axis=axes)
+            squares = squares + np.square(centred, out=centred).sum(axis=axes)
             count += centred.size // np.size(total)
         mean = np.atleast_1d(np.asarray(total) / count)
         variance = np.maximum(np.atleast_1d(np.asarray(squares) / count) - mean**2, 0.0)
         mean = mean + origin.reshape(-1)
         std = np.sqrt(variance)
         # Rounding leaves a trace of variance in constant columns; it must not be blown up.
-        std[std <= 1e-7 * np.abs(mean)] = 0.0
+        std[std <= 1e-13 * np.abs(mean)] = 0.0
         return Moments(mean, std)
 
     def _chunks(self) -> Iterator[tuple[int, NDArray[Any]]]:
-        step = max(1, _CHUNK_BYTES // max(1, self._array[:1].nbytes))
+        step = max(1, _CHUNK_VALUES // max(1, self._array[:1].size))
         for start in range(0, len(self._array), step):
             chunk = np.asarray(self._array[start : start + step])
             yield start, chunk
@@ -125,7 +134,7 @@ class ArraySource:
 
     def _release_pages(self, n_bytes: int) -> None:
         self._bytes_touched += n_bytes
-        if self._mapping is not None and self._bytes_touched > 2 * _CHUNK_BYTES:
+        if self._mapping is not None and self._bytes_touched > _MOST_BYTES_HELD:
             self._mapping.madvise(mmap.MADV_DONTNEED)
             self._bytes_touched = 0
 
@@ -161,10 +170,17 @@ def _pixel_axes(ndim: int, channels_first: bool) -> tuple[int, int]:
 
 
 def _underlying_mapping(array: Any) -> mmap.mmap | None:
-    """Return the memory map of a read-only file behind ``array``, if there is one."""
+    """Return the memory map behind ``array`` if its pages can be dropped without loss.
+
+    Copy-on-write maps keep changes in memory alone, so theirs must stay.
+    """
     base = array
-    while isinstance(base, (np.ndarray, memoryview)):
-        if isinstance(base, np.ndarray) and base.flags.writeable:
-            return None  # dropping pages would lose what a copy-on-write map was given
-        base = base.base if isinstance(base, np.ndarray) else base.obj
-    return base if isinstance(base, mmap.mmap) else None
+    while base is not None and not isinstance(base, mmap.mmap):
+        if isinstance(base, np.memmap) and base.mode == "c":
+            return None
+        base = (
+            getattr(base, "base", None)
+            if isinstance(base, np.ndarray)
+            else getattr(base, "obj", None)
+        )
+    return base if hasattr(mmap, "MADV_DONTNEED") else None

@@ -36,7 +36,7 @@ def run_demo(out: Path, seed: int) -> None:
     rows = []
     for name, model, labels in (
         ("VQ K-means", VQKMeansClassifier(**settings), problem.y),
-        ("naive, P against U", NaivePUClassifier(**settings), problem.y),
+        ("naive P against U", NaivePUClassifier(**settings), problem.y),
         ("supervised oracle", OracleClassifier(class_prior=ALPHA, **settings), problem.truth),
     ):
         started = time.perf_counter()
@@ -65,7 +65,9 @@ def _accuracy_recorder(problem: Problem, curve: list[float]) -> Any:
 def _print_table(console: Any, rows: list[tuple[str, Any, float]], problem: Problem) -> None:
     from rich.table import Table
 
-    table = Table("method", "labels used", "test accuracy", "alpha (true 0.50)", "seconds")
+    table = Table()
+    for heading in ("method", "labels", "test accuracy", "alpha (true 0.50)", "seconds"):
+        table.add_column(heading, no_wrap=True)
     for name, model, seconds in rows:
         accuracy = 100 * model.score(problem.X_test, problem.y_test)
         alpha = f"{model.alpha_:.2f}" if isinstance(model, VQKMeansClassifier) else "-"

@@ -79,8 +79,8 @@ class _CrossEntropy:
         batch = self.batches[step]
         n_positive = len(batch.positive)
         x = torch.cat([self._source.batch(batch.positive), self._source.batch(batch.unlabeled)])
-        x = self._augmentation(x, torch_generator(self._seed, Stream.TRAINING_STEP, step))
-        torch.manual_seed(derive_seed(self._seed, Stream.TRAINING_STEP, step))  # for dropout
+        x = self._augmentation(x, torch_generator(self._seed, Stream.AUGMENTATION, step))
+        torch.manual_seed(derive_seed(self._seed, Stream.DROPOUT, step))  # for dropout
         loss = balanced_cross_entropy(self.network(x.to(self._device)), n_positive)
         return loss, {"loss": loss}
 

@@ -95,13 +95,13 @@ def report_trouble(answer: Answer, n_judged: int) -> None:
         )
         if answer.needs_codes:
             raise CollapsedCodesError(message)
-        warnings.warn(message, CollapsedCodesWarning, stacklevel=5)
+        warnings.warn(message, CollapsedCodesWarning, stacklevel=4)
     elif not _found_positives(answer, n_judged):
         warnings.warn(
             "No part of the unlabelled samples looks like the labelled positives: there may be no "
             "hidden positives. Check that P and U come from where you think they do.",
             NoHiddenPositivesWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 

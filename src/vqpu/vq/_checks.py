@@ -139,6 +139,7 @@ class Checker:
             **terms,
             **self._signals(held_positive, held_unlabeled),
             "center_distance": clusters.distance,
+            "found_positives": clusters.found_positives,
             "positive_share": float((answer.log_odds(unlabeled) > 0).mean()),
             "alpha": answer.projection_posterior.alpha,
             "codes_in_use": self._codes_in_use(positive, unlabeled),

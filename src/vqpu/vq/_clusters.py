@@ -11,6 +11,8 @@ from vqpu._twomeans import two_means_codes
 
 Floats = NDArray[np.float64]
 
+_CHUNK_ROWS = 4096
+
 
 class Clusters(NamedTuple):
     """The classifier of the paper: two centres.
@@ -18,24 +20,24 @@ class Clusters(NamedTuple):
     Attributes
     ----------
     negative_center, positive_center : ndarray of float64, shape (n_features,)
+        What samples are compared with.
+    distance : float
+        Between the two K-means centres of the unlabelled samples, the paper's stopping signal;
+        0 if they are all alike.
     found_positives : bool
-        False if no cluster of the unlabelled data lies near the labelled positives; the centres
-        are then the means of the unlabelled samples and of the labelled positives.
+        False if neither cluster of the unlabelled samples lies near the labelled positives. What
+        samples are compared with is then the mean of each set.
     """
 
     negative_center: Floats
     positive_center: Floats
+    distance: float
     found_positives: bool
 
     @property
-    def distance(self) -> float:
-        """Distance between the centres, the paper's stopping signal."""
-        return float(np.linalg.norm(self.positive_center - self.negative_center))
-
-    @property
     def is_collapsed(self) -> bool:
-        """Whether the two centres are one point."""
-        return self.distance == 0.0
+        """Whether labelled positives and unlabelled samples are all represented alike."""
+        return bool(np.array_equal(self.negative_center, self.positive_center))
 
     def place(self, representation: NDArray[Any]) -> Floats:
         """Return where samples lie along the line of centres: 0 negative, 1 positive, 1/2 between.
@@ -46,8 +48,12 @@ class Clusters(NamedTuple):
         squared_length = axis @ axis
         if squared_length == 0:
             return np.full(len(representation), 0.5)
-        along = representation.astype(np.float64) @ axis
-        return np.asarray((along - self.negative_center @ axis) / squared_length)
+        places = np.empty(len(representation))
+        for start in range(0, len(representation), _CHUNK_ROWS):
+            part = representation[start : start + _CHUNK_ROWS] - self.negative_center
+            # einsum adds up each row by itself; a matrix product would round by the row count.
+            places[start : start + len(part)] = np.einsum("nf,f->n", part, axis)
+        return places / squared_length
 
 
 def find_clusters(
@@ -66,17 +72,16 @@ def find_clusters(
     """
     positive_mean = positive.mean(axis=0, dtype=np.float64)
     unlabeled_mean = unlabeled.mean(axis=0, dtype=np.float64)
-    fallback = Clusters(unlabeled_mean, positive_mean, found_positives=False)
     if (unlabeled == unlabeled[:1]).all():
-        return fallback
+        return Clusters(unlabeled_mean, positive_mean, 0.0, found_positives=False)
     centers = _two_means(unlabeled, n_starts, seed)
-    distances = [float(_mean_distance(positive, center)) for center in centers]
-    nearer = int(np.argmin(distances))
-    clusters = Clusters(centers[1 - nearer], centers[nearer], found_positives=True)
+    distance = float(np.linalg.norm(centers[1] - centers[0]))
+    nearer = int(np.argmin([_mean_distance(positive, center) for center in centers]))
     # Hidden positives follow the labelled ones (SCAR), so their cluster must lie near the labelled
     # positives' mean; one that is further from it than the clusters are apart is something else.
-    gap = float(np.linalg.norm(positive_mean - clusters.positive_center))
-    return clusters if gap <= clusters.distance else fallback
+    if float(np.linalg.norm(positive_mean - centers[nearer])) > distance:
+        return Clusters(unlabeled_mean, positive_mean, distance, found_positives=False)
+    return Clusters(centers[1 - nearer], centers[nearer], distance, found_positives=True)
 
 
 def _two_means(samples: NDArray[Any], n_starts: int, seed: int) -> Floats:
@@ -89,4 +94,8 @@ def _two_means(samples: NDArray[Any], n_starts: int, seed: int) -> Floats:
 
 
 def _mean_distance(samples: NDArray[Any], center: Floats) -> float:
-    return float(np.linalg.norm(samples.astype(np.float64) - center, axis=1).mean())
+    total = 0.0
+    for start in range(0, len(samples), _CHUNK_ROWS):
+        part = samples[start : start + _CHUNK_ROWS] - center
+        total += float(np.linalg.norm(part, axis=1).sum())
+    return total / len(samples)

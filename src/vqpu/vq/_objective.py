@@ -58,8 +58,8 @@ class VQObjective:
         batch = self.batches[step]
         n_positive = len(batch.positive)
         x = torch.cat([self._source.batch(batch.positive), self._source.batch(batch.unlabeled)])
-        x = self._augmentation(x, torch_generator(self._seed, Stream.TRAINING_STEP, step))
-        torch.manual_seed(derive_seed(self._seed, Stream.TRAINING_STEP, step))  # for dropout
+        x = self._augmentation(x, torch_generator(self._seed, Stream.AUGMENTATION, step))
+        torch.manual_seed(derive_seed(self._seed, Stream.DROPOUT, step))  # for dropout
         encoded = self.network.encoder(x.to(self._device))
         if self.network.encoding == "distribution":
             return self._sum(self._kl_terms(encoded, n_positive))
