@@ -27,6 +27,7 @@ from torch import nn
 from vqpu import VQKMeansClassifier
 from vqpu._twomeans import two_means_codes
 from vqpu.nn import nearest_code, nearest_code_pruned
+from vqpu.training import split_holdout, take_step
 
 CPU = torch.device("cpu")
 
@@ -61,7 +62,7 @@ class Bench:
         self.X, self.y = images(n)
         self.model = VQKMeansClassifier(random_state=0)
         self.source, labels = self.model._check_training_data(self.X, self.y)
-        self.split = self.model._split(labels.is_positive, 0)
+        self.split = split_holdout(labels.is_positive, self.model.holdout, 0)
         self.objective = self.model._make_objective(self.source, self.split, 0, CPU)
         self.optimizer = self.model._make_optimizer(self.objective.network)
         self.checker = self.model._make_checker(self.objective, self.source, self.split, 0, CPU)
@@ -74,11 +75,7 @@ class Bench:
             self.our_step()
 
     def our_step(self) -> None:
-        loss, _ = self.objective.loss(self.step)
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step()
-        self.objective.after_step(self.step)
+        take_step(self.objective, self.optimizer, self.step)
         self.step += 1
 
     def bare_step(self) -> None:

@@ -10,11 +10,15 @@ import pandas as pd
 import pytest
 import scipy.sparse
 import torch
+from sklearn.exceptions import NotFittedError
 from torch import nn
 
-import vqpu._classifier as classifier_module
+import vqpu.training._loop as loop_module
 from tests.support import fast_classifier
 from vqpu import VqpuError
+
+# Models here are trained for a few steps on noise; that their codes say nothing is no news.
+pytestmark = pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(20, 4))
@@ -31,6 +35,27 @@ def changed(array: np.ndarray[Any, Any], value: Any) -> np.ndarray[Any, Any]:
 class WrongShape(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x
+
+
+class InDouble(nn.Linear):
+    def __init__(self) -> None:
+        super().__init__(4, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x).unsqueeze(1).double()
+
+
+class NoVectors(nn.Linear):
+    def __init__(self) -> None:
+        super().__init__(4, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.new_zeros(len(x), 0, 8)
+
+
+class Fixed(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x.new_zeros(len(x), 2, 8)
 
 
 FIT_CASES: dict[str, tuple[Any, Any, str]] = {
@@ -61,6 +86,10 @@ FIT_CASES: dict[str, tuple[Any, Any, str]] = {
     "constant": (np.ones((20, 4)), Y, "X is constant"),
     "constant images": (np.zeros((20, 9, 9), np.uint8), Y, "X is constant"),
     "text column": (pd.DataFrame({"a": X[:, 0], "b": ["x"] * 20}), Y, "could not convert"),
+    "category of text": (pd.DataFrame({"a": pd.Categorical(["x", "y"] * 10)}), Y, "convert|dtype"),
+    "dates": (np.full((20, 2), "2020-01-01", "datetime64[s]"), Y, "dtype"),
+    "labels of mixed kinds": (X, np.array([1, "a"] * 10, dtype=object), "y cannot be used|mix"),
+    "labels of bytes": (X, np.array([b"a", b"b"] * 10), "y cannot be used|bytes"),
     "missing in nullable column": (
         pd.DataFrame({"a": pd.array([1, None] * 10, dtype="Int64"), "b": X[:, 0]}),
         Y,
@@ -89,12 +118,22 @@ PARAMETER_CASES: dict[str, tuple[dict[str, Any], str]] = {
     "unknown augmentation": ({"augment": "rotate"}, "Unknown augment"),
     "both targets at 0": ({"encoding": "constant", "anchor_mean": 0}, "anchor_mean must differ"),
     "unknown device": ({"device": "abacus"}, "device must be"),
+    "device without numbers": ({"device": "meta"}, "device must be"),
+    "verbose in words": ({"verbose": "loud"}, "verbose must be an integer >= 0"),
+    "module for a factory": ({"encoder": nn.Linear(4, 8)}, "Got a module instead"),
+    "factory without arguments": ({"encoder": lambda: None}, "encoder cannot be called with"),
+    "encoder in double": ({"encoder": lambda *_: InDouble()}, "torch.float64"),
+    "encoder of no vectors": ({"encoder": lambda *_: NoVectors()}, r"\(2, 0, 8\)"),
+    "encoder that cannot learn": ({"encoder": lambda *_: Fixed()}, "no parameter"),
     "device of another type": ({"device": 3}, "device must be a string"),
     "negative seed": ({"random_state": -1}, "random_state must be"),
     "convolutions on a table": ({"encoder": "conv"}, "needs images"),
     "factory of nothing": ({"encoder": lambda *_: None}, "encoder returned NoneType"),
     "encoder of wrong shape": ({"encoder": lambda *_: WrongShape()}, r"\(2, K, 8\).*Got \(2, 4\)"),
-    "encoder that breaks": ({"encoder": lambda *_: nn.Linear(3, 2)}, "encoder cannot take a batch"),
+    "encoder that breaks": (
+        {"encoder": lambda *_: nn.Linear(3, 2)},
+        "encoder cannot take a float32 batch",
+    ),
 }
 
 
@@ -103,7 +142,7 @@ def _no_training(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any, **__: Any) -> None:
         raise AssertionError("training began")
 
-    monkeypatch.setattr(classifier_module, "train", refuse)
+    monkeypatch.setattr(loop_module, "train", refuse)
 
 
 @pytest.mark.usefixtures("_no_training")
@@ -148,3 +187,24 @@ def test_predict__image_of_another_size__both_shapes_named() -> None:
     model = fast_classifier(max_steps=20).fit(IMAGES, Y)
     with pytest.raises(VqpuError, match=r"\(1, 9, 12\).*\(1, 9, 9\)"):
         model.predict(np.zeros((2, 9, 12), np.uint8))
+
+
+def test_fit__fewer_samples_than_a_batch_and_a_constant_column__accepted() -> None:
+    with_constant = np.column_stack([X, np.full(20, 7.0)])
+    model = fast_classifier(max_steps=20, batch_size=512).fit(with_constant, Y)
+    assert np.isfinite(model.decision_function(with_constant)).all()
+
+
+def test_fit__large_offset__not_called_constant() -> None:
+    stamps = 1.7e9 + 100 * X[:, :1]
+    model = fast_classifier(max_steps=20).fit(stamps, Y)
+    assert np.ptp(model.decision_function(stamps)) > 0
+
+
+def test_failed_fit__nothing_left_of_the_last_one() -> None:
+    model = fast_classifier(max_steps=20).fit(X, Y)
+    with pytest.raises(VqpuError):
+        model.fit(changed(X, np.nan), Y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    assert not hasattr(model, "alpha_")

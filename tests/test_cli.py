@@ -28,7 +28,7 @@ def test_demo__no_such_folder__refused_in_one_line(
 ) -> None:
     assert main(["demo", "--out", str(tmp_path / "nowhere" / "x.png")]) == 1
     error = capsys.readouterr().err
-    assert "does not exist" in error
+    assert "cannot be written" in error
     assert error.count("\n") == 1
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from vqpu import make_pu
 from vqpu.datasets import TASKS, load_task
@@ -77,6 +78,7 @@ def test_cifar10__records__channels_last_and_animals(tmp_path: Path) -> None:
 def test_digits__splits__disjoint_and_complete() -> None:
     train, test = (load_task("digits-even-odd", train=part) for part in (True, False))
     assert len(train[0]) + len(test[0]) == 1797
+    assert np.array_equal(test[0], (load_digits().images[::5] * 15).astype(np.uint8))
     assert train[0].dtype == np.uint8
     assert 0.4 < test[1].mean() < 0.6
 

@@ -90,13 +90,24 @@ def test_global_random_state__not_read(blobs: Blobs) -> None:
     assert fingerprint(fast_classifier().fit(X, y), X) == first
 
 
-@pytest.mark.parametrize("decision", ["posterior", "nearest-center"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"decision": "posterior"},
+        {"decision": "nearest-center"},
+        {"decision": "nearest-center", "encoding": "constant"},
+        {"decision": "nearest-center", "encoding": "distribution"},
+        {"decision": "nearest-center", "codebook_update": "none", "anchor_mean": 2.0},
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("kind", ["vectors", "images"])
-def test_predict__alone_or_in_company__bit_identical(decision: str, kind: str) -> None:
+@pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
+def test_predict__alone_or_in_company__bit_identical(parameters: dict[str, Any], kind: str) -> None:
     rng = np.random.default_rng(0)
     X: NDArray[Any] = rng.normal(size=(700, 6)) if kind == "vectors" else images(200)
     y = (np.arange(len(X)) % 3 == 0).astype(int)
-    model = fast_classifier(decision=decision, max_steps=40).fit(X, y)
+    model = fast_classifier(**parameters, max_steps=40).fit(X, y)
     scores, answers, codes = model.decision_function(X), model.predict(X), model.transform(X)
     for size in (1, 7, 64):
         for start in (0, 1, 5, 130, len(X) - 1):

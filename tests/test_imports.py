@@ -27,7 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "vq": {
         "errors", "_inference", "_posterior", "_seeding", "_sources", "_twomeans", "nn", "training",
     },
-    "_estimator": {"errors", "_labels", "_parameters", "_seeding", "_sources", "nn"},
+    "_estimator": {"errors", "_labels", "_parameters", "_seeding", "_sources", "nn", "training"},
     "_classifier": {
         "errors", "_estimator", "_labels", "_parameters", "_posterior", "_seeding", "_sources",
         "nn", "training", "vq",
@@ -38,7 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "datasets": {"errors", "_labels", "_parameters"},
     "experiments": {
-        "", "errors", "_classifier", "_seeding", "_sources", "datasets", "rivals", "training", "vq",
+        "", "errors", "_classifier", "_sources", "datasets", "rivals", "training", "vq",
     },
     "cli": {"", "errors", "experiments"},
     "__main__": {"cli"},

@@ -22,12 +22,13 @@ def test_cross_entropy__hand_computed__both_sets_weigh_the_same() -> None:
     assert balanced_cross_entropy(logits, 1).item() == pytest.approx(expected)
 
 
-def test_naive__overlap_of_p_and_u__threshold_is_where_both_are_alike(
+def test_naive__separable_blobs__finds_the_hidden_positives(
     blobs: Blobs, blobs_truth: NDArray[Any]
 ) -> None:
     model = NaivePUClassifier(max_steps=200, random_state=0).fit(*blobs)
     assert model.score(blobs[0], blobs_truth) > 0.9
-    assert np.array_equal(model.predict(blobs[0]) == 1, model.decision_function(blobs[0]) > 0)
+    assert model.stop_reason_ in ("patience", "max_steps")
+    assert model.n_holdout_ == (9, 18)
 
 
 def test_oracle__class_prior__shifts_the_logit(blobs: Blobs, blobs_truth: NDArray[Any]) -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from vqpu._estimator import NetworkClassifier, Split
+from vqpu._estimator import NetworkClassifier
 from vqpu._labels import PULabels
 from vqpu._parameters import check_choice, check_integer, check_real, draw_seed
 from vqpu._posterior import theoretical_alpha
@@ -27,19 +27,20 @@ from vqpu.nn import fold_batch_norm
 from vqpu.training import (
     SIGNALS,
     BalancedBatches,
-    History,
+    Outcome,
+    Split,
     StoppingRule,
     WeightAverage,
-    learning_rate_factor,
     progress_reporter,
-    train,
+    split_holdout,
+    thin_out,
+    train_with_checks,
 )
 from vqpu.vq import (
     Check,
     Checker,
     VQNetwork,
     VQObjective,
-    draw_check_samples,
     draw_codebook,
     find_clusters,
     make_answer,
@@ -50,15 +51,6 @@ from vqpu.vq._network import ENCODINGS
 from vqpu.vq._objective import CODEBOOK_UPDATES
 
 _CODEBOOK_RATES = {"follow": 0.05, "adam": 3e-3, "none": 0.0}
-
-
-class _Trained(NamedTuple):
-    """What training leaves: the averaged network of the best check, and how it came to it."""
-
-    network: VQNetwork
-    history: History
-    best_check: int
-    stop_reason: str
 
 
 class VQKMeansClassifier(
@@ -294,11 +286,12 @@ class VQKMeansClassifier(
         source, labels = self._check_training_data(X, y)
         seed = draw_seed(self.random_state)
         device = choose_device(self.device)
-        split = self._split(labels.is_positive, seed)
+        split = split_holdout(labels.is_positive, self.holdout, seed)
         with preserved_torch_state(device):
             objective = self._make_objective(source, split, seed, device)
-            trained = self._train(objective, source, split, seed, device, callback)
-        self._conclude(trained, source, labels, split, seed, device)
+            checker = self._make_checker(objective, source, split, seed, device)
+            outcome = self._train(objective, checker, callback)
+        self._conclude(outcome, source, labels, split, seed, device)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -402,42 +395,30 @@ class VQKMeansClassifier(
         return torch.optim.Adam(groups, lr=self.learning_rate, fused=True)
 
     def _train(
-        self,
-        objective: VQObjective,
-        source: ArraySource,
-        split: Split,
-        seed: int,
-        device: torch.device,
-        callback: Callable[[Check], None] | None,
-    ) -> _Trained:
-        """Run the loop and keep the best check."""
+        self, objective: VQObjective, checker: Checker, callback: Callable[[Check], None] | None
+    ) -> Outcome:
+        """Run the loop; the outcome's state is the averaged network of the best check."""
         max_steps, check_every = self._budget(objective.batches.steps_per_epoch)
-        checker = self._make_checker(objective, source, split, seed, device)
-        rule = StoppingRule(self.stopping_signal, self.patience)
-        history = History()
-        stop_reason = "max_steps" if max_steps == self.max_steps else "max_epochs"
+
+        def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
+            check = checker(step, terms)
+            if callback is not None:
+                callback(check)
+            return check.row
+
         with progress_reporter(self.verbose, "VQ K-means", max_steps) as report:
-
-            def check(step: int, terms: dict[str, float]) -> bool:
-                found = checker(step, terms)
-                history.append(found.row)
-                report(step, found.row)
-                if callback is not None:
-                    callback(found)
-                return rule.update(found.row, checker.network)
-
-            train(
+            outcome = train_with_checks(
                 objective,
                 self._make_optimizer(objective.network),
+                StoppingRule(self.stopping_signal, self.patience),
+                state=checker.network,
+                make_row=make_row,
+                report=report,
                 max_steps=max_steps,
                 check_every=check_every,
-                rate_factor=lambda step: learning_rate_factor(step, max_steps),
-                check=check,
             )
-        history.mark_largest("center_distance", 5, "top_distance")
-        if history[-1]["step"] < max_steps:
-            stop_reason = "patience"
-        return _Trained(rule.best_state, history, rule.best_check, stop_reason)
+        outcome.history.mark_largest("center_distance", 5, "top_distance")
+        return outcome
 
     def _make_checker(
         self,
@@ -453,7 +434,7 @@ class VQKMeansClassifier(
         return Checker(
             averaged,
             source,
-            draw_check_samples(*split, seed=seed),
+            thin_out(split, seed),
             decision=self.decision,
             n_starts=self.n_init,
             seed=derive_seed(seed, Stream.TWO_MEANS),
@@ -463,7 +444,7 @@ class VQKMeansClassifier(
 
     def _conclude(
         self,
-        trained: _Trained,
+        outcome: Outcome,
         source: ArraySource,
         labels: PULabels,
         split: Split,
@@ -471,7 +452,7 @@ class VQKMeansClassifier(
         device: torch.device,
     ) -> None:
         """Cluster all unlabelled samples with the chosen network and set fitted attributes."""
-        network = trained.network
+        network: VQNetwork = outcome.state
         folded = VQNetwork(fold_batch_norm(network.encoder), network.codebook, self.encoding)
         unlabeled, positive = (
             folded.encode(source, np.flatnonzero(mask), device)
@@ -485,15 +466,14 @@ class VQKMeansClassifier(
         )
         held_out = [folded.encode(source, part, device) for part in split[2:]]
         answer = make_answer(self.decision, clusters, *held_out)
-        report_trouble(answer, len(held_out[1].projection))
+        report_trouble(answer, held_out[1])
         self._answer, self._folded, self._device = answer, folded, device
-        self.network_, self.history_, self.best_check_, self.stop_reason_ = trained
-        self.n_steps_ = int(self.history_[-1]["step"])
+        self.network_ = network
+        self._set_outcome(outcome)
         self.classes_ = labels.classes
         self.input_shape_ = source.sample_shape
         self.cluster_centers_ = np.vstack([clusters.negative_center, clusters.positive_center])
         self.alpha_ = answer.projection_posterior.alpha
         self.theoretical_alpha_ = theoretical_alpha(held_out[0].projection)
         self.positive_share_ = float((answer.log_odds(unlabeled) > 0).mean())
-        apart = split.holdout_positive is not split.positive
-        self.n_holdout_ = tuple(map(len, split[2:])) if apart else (0, 0)
+        self.n_holdout_ = split.n_holdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,27 +14,22 @@ from torch import nn
 
 from vqpu._labels import PULabels, encode_pu_labels
 from vqpu._parameters import check_choice, check_integer, check_real
-from vqpu._seeding import Stream, choose_device, numpy_generator
+from vqpu._seeding import choose_device
 from vqpu._sources import ArraySource
-from vqpu.errors import EncoderError, InputError, InputTypeError, ParameterError
+from vqpu.errors import (
+    EncoderError,
+    InputError,
+    InputTypeError,
+    ParameterError,
+    VqpuError,
+)
 from vqpu.nn import ENCODERS, Augmentation, ConvEncoder, InputNormalizer, MLPEncoder
+from vqpu.training import Outcome
 
 AUGMENTATIONS = ("auto", "none", "shift", "flip", "flip+shift")
-_SMALLEST_HOLDOUT = 4
 _MLP_DROPOUT = 0.5
 _CONV_DROPOUT = 0.1
 _FEW_IMAGES = 3000
-
-Indices = NDArray[np.int64]
-
-
-class Split(NamedTuple):
-    """Samples to train on and samples kept apart, as indices."""
-
-    positive: Indices
-    unlabeled: Indices
-    holdout_positive: Indices
-    holdout_unlabeled: Indices
 
 
 class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -79,6 +74,11 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _check_shared_parameters(self) -> None:
+        if isinstance(self.encoder, nn.Module):
+            raise ParameterError(
+                "encoder must be a name or a function of (sample_shape, vector_dim) that returns a "
+                "new module, so that every fit starts afresh. Got a module instead."
+            )
         if not callable(self.encoder):
             check_choice("encoder", self.encoder, ["auto", *ENCODERS])
         check_integer("n_vectors", self.n_vectors, 1)
@@ -93,7 +93,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_integer("check_every", self.check_every, 1, optional=True)
         check_integer("patience", self.patience, 1)
         check_real("holdout", self.holdout, 0, 0.5, open_high=False)
-        check_integer("verbose", int(self.verbose), 0)
+        if not isinstance(self.verbose, bool):
+            check_integer("verbose", self.verbose, 0)
         if not isinstance(self.device, str):
             raise ParameterError(
                 f"device must be a string such as 'auto'. Got {self.device!r} instead."
@@ -101,16 +102,30 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         choose_device(self.device)
 
     def _check_training_data(self, X: Any, y: Any) -> tuple[ArraySource, PULabels]:
-        self.__dict__.pop("_folded", None)  # whatever happens next, the last fit is forgotten
+        self._forget()
         X, y = self._validated(X, y, reset=True)
         try:
             check_classification_targets(y)
-        except ValueError as error:
-            raise InputError(str(error)) from None
-        labels = encode_pu_labels(y)
+            labels = encode_pu_labels(y)
+        except VqpuError:
+            raise
+        except (ValueError, TypeError) as error:
+            raise InputError(f"y cannot be used: {error}") from None
         source = ArraySource(X)
         source.check_finite()
         return source, labels
+
+    def _forget(self) -> None:
+        """Drop what the last fit left: whatever happens next, it must not be mixed with it."""
+        for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
+            delattr(self, name)
+        self.__dict__.pop("_folded", None)
+
+    def _set_outcome(self, outcome: Outcome) -> None:
+        self.history_, self.best_check_ = outcome.history, outcome.best_check
+        self.n_steps_ = int(self.history_[-1]["step"])
+        bound = "max_steps" if self.n_steps_ == self.max_steps else "max_epochs"
+        self.stop_reason_ = "patience" if outcome.stopped_early else bound
 
     def _source_for_prediction(self, X: Any) -> ArraySource:
         check_is_fitted(self)
@@ -140,19 +155,6 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             raise InputError(str(error)) from None
 
-    def _split(self, is_positive: NDArray[np.bool_], seed: int) -> Split:
-        """Keep the share ``holdout`` of both sets apart, unless one is too small to be split."""
-        generator = numpy_generator(seed, Stream.HOLDOUT)
-        orders = [
-            generator.permutation(np.flatnonzero(mask)) for mask in (is_positive, ~is_positive)
-        ]
-        counts = [round(self.holdout * len(order)) for order in orders]
-        if min(counts) < _SMALLEST_HOLDOUT:
-            return Split(orders[0], orders[1], orders[0], orders[1])
-        kept = [np.sort(order[:count]) for order, count in zip(orders, counts, strict=True)]
-        rest = [np.sort(order[count:]) for order, count in zip(orders, counts, strict=True)]
-        return Split(rest[0], rest[1], kept[0], kept[1])
-
     def _make_encoder(self, source: ArraySource, output_dim: int) -> nn.Module:
         """Build normaliser and encoder, and make sure that (n, K, output_dim) comes out."""
         moments = source.moments()
@@ -173,7 +175,12 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _build_encoder(self, shape: tuple[int, ...], output_dim: int, n_samples: int) -> nn.Module:
         is_image = len(shape) == 3
         if callable(self.encoder):
-            encoder = self.encoder(shape, output_dim)
+            try:
+                encoder = self.encoder(shape, output_dim)
+            except TypeError as error:
+                raise EncoderError(
+                    f"encoder cannot be called with (sample_shape, vector_dim): {error}"
+                ) from error
             if not isinstance(encoder, nn.Module):
                 raise EncoderError(
                     f"encoder returned {type(encoder).__name__}. It must be a function of "
@@ -221,19 +228,28 @@ def _check_output(encoder: nn.Module, shape: tuple[int, ...], output_dim: int) -
     was_training = encoder.training
     try:
         with torch.no_grad():
-            output = encoder.eval()(torch.zeros(2, *shape))
+            output = encoder.eval()(torch.zeros(2, *shape, dtype=torch.float32))
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
         raise EncoderError(
-            f"encoder cannot take a batch of shape {(2, *shape)}: {error}"
+            f"encoder cannot take a float32 batch of shape {(2, *shape)}: {error}"
         ) from error
     encoder.train(was_training)
-    got = tuple(output.shape) if isinstance(output, torch.Tensor) else type(output).__name__
-    if (
-        not isinstance(output, torch.Tensor)
-        or output.dim() != 3
-        or output.shape[::2] != (2, output_dim)
+    if not (
+        isinstance(output, torch.Tensor)
+        and output.dtype == torch.float32
+        and output.dim() == 3
+        and output.shape[::2] == (2, output_dim)
+        and output.shape[1] > 0
     ):
         raise EncoderError(
-            f"encoder must turn a batch of 2 samples into (2, K, {output_dim}): K vectors of "
-            f"dimension vector_dim each. Got {got} instead."
+            f"encoder must turn a batch of 2 samples into float32 of shape (2, K, {output_dim}): K "
+            f"vectors of dimension vector_dim each. Got {_describe(output)} instead."
         )
+    if not any(parameter.requires_grad for parameter in encoder.parameters()):
+        raise EncoderError("encoder has no parameter that can be trained.")
+
+
+def _describe(output: Any) -> str:
+    if not isinstance(output, torch.Tensor):
+        return type(output).__name__
+    return f"{tuple(output.shape)}, {output.dtype}"

@@ -48,7 +48,7 @@ def encode_in_chunks(
         raw = source.slice(start, stop) if indices is None else source.batch(indices[start:stop])
         described = describe(_padded(raw, rows).to(device))
         arrays = [tensor[: stop - start].cpu().numpy() for tensor in described]
-        _check_finite(arrays[-1], start)
+        _check_finite(arrays[-1], start, indices)
         if joined is None:
             joined = tuple(np.empty((n, *a.shape[1:]), dtype=a.dtype) for a in arrays)
         for target, array in zip(joined, arrays, strict=True):
@@ -64,10 +64,12 @@ def _padded(raw: Tensor, rows: int) -> Tensor:
     return torch.cat([raw, padding])
 
 
-def _check_finite(values: NDArray[Any], start: int) -> None:
+def _check_finite(values: NDArray[Any], start: int, indices: NDArray[np.int64] | None) -> None:
     finite = np.isfinite(values)
     if not finite.all():
+        place = start + int(np.argmin(finite))
+        sample = place if indices is None else int(indices[place])
         raise InputError(
-            f"Sample {start + int(np.argmin(finite))} has no finite encoding. Its values are too "
-            "far from those that the model was fitted on: look at them, or leave it out."
+            f"Sample {sample} has no finite encoding. Either its values are far from all others, "
+            "or training diverged: look at them, leave it out, or try a smaller learning_rate."
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vqpu._classifier import VQKMeansClassifier
+from vqpu._sources import ArraySource
 from vqpu.errors import InputError
 from vqpu.experiments._runs import Problem, make_problem
 from vqpu.rivals import NaivePUClassifier, OracleClassifier
@@ -21,8 +22,8 @@ def run_demo(out: Path, seed: int) -> None:
     """Fit all three methods on digits, print a table and write the picture to ``out``."""
     from rich.console import Console
 
-    if not out.resolve().parent.is_dir():
-        raise InputError(f"The folder of {out} does not exist. Make it or choose another --out.")
+    if not out.resolve().parent.is_dir() or out.suffix != ".png":
+        raise InputError(f"{out} cannot be written: --out must end in .png, in an existing folder.")
     console = Console()
     problem = make_problem(
         "digits-even-odd", n_positive=340, n_unlabeled=700, alpha=ALPHA, seed=seed
@@ -40,8 +41,10 @@ def run_demo(out: Path, seed: int) -> None:
         ("supervised oracle", OracleClassifier(class_prior=ALPHA, **settings), problem.truth),
     ):
         started = time.perf_counter()
-        observe = _accuracy_recorder(problem, curve) if name == "VQ K-means" else None
-        model.fit(problem.X, labels, callback=observe)
+        if isinstance(model, VQKMeansClassifier):
+            model.fit(problem.X, labels, callback=_accuracy_recorder(problem, curve))
+        else:
+            model.fit(problem.X, labels)
         rows.append((name, model, time.perf_counter() - started))
     _print_table(console, rows, problem)
     _draw(rows[0][1], curve, out)
@@ -49,14 +52,10 @@ def run_demo(out: Path, seed: int) -> None:
 
 
 def _accuracy_recorder(problem: Problem, curve: list[float]) -> Any:
-    from vqpu._seeding import choose_device
-    from vqpu._sources import ArraySource
-
     source = ArraySource(problem.X_test)
 
     def record(check: Check) -> None:
-        encodings = check.network.encode(source, None, choose_device("auto"))
-        is_positive = check.answer.log_odds(encodings) > 0
+        is_positive = check.answer.log_odds(check.encode(source)) > 0
         curve.append(100 * float(np.mean(is_positive == (problem.y_test == 1))))
 
     return record

@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 
 from vqpu._classifier import VQKMeansClassifier
-from vqpu._seeding import choose_device
 from vqpu._sources import ArraySource
 from vqpu.datasets import TASKS, load_task, make_pu
 from vqpu.experiments._tables import TABLES, make_table
@@ -147,7 +146,7 @@ class _CheckJudge:
         self.rows: list[dict[str, float]] = []
 
     def __call__(self, check: Check) -> None:
-        encodings = check.network.encode(self._source, None, choose_device("auto"))
+        encodings = check.encode(self._source)
         posterior = check.answer.log_odds_of_projection(encodings.projection) > 0
         nearest = check.answer.clusters.place(encodings.representation) > 0.5
         self.rows.append(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from vqpu._estimator import NetworkClassifier, Split
+from vqpu._estimator import NetworkClassifier
 from vqpu._inference import encode_in_chunks
 from vqpu._parameters import draw_seed
 from vqpu._seeding import (
@@ -27,12 +25,14 @@ from vqpu._sources import ArraySource
 from vqpu.nn import Augmentation, fold_batch_norm
 from vqpu.training import (
     BalancedBatches,
-    History,
+    Outcome,
+    Split,
     StoppingRule,
     WeightAverage,
-    learning_rate_factor,
     progress_reporter,
-    train,
+    split_holdout,
+    thin_out,
+    train_with_checks,
 )
 
 
@@ -146,13 +146,7 @@ class LogisticNetworkClassifier(NetworkClassifier):
         self.device = device
         self.verbose = verbose
 
-    def fit(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        *,
-        callback: Callable[[LogisticNetworkClassifier], None] | None = None,
-    ) -> Any:
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
         """Train the network on the two sets that ``y`` marks.
 
         Parameters
@@ -160,16 +154,18 @@ class LogisticNetworkClassifier(NetworkClassifier):
         X : array-like of shape (n, d), (n, h, w), (n, h, w, c) or (n, c, h, w)
         y : array-like of shape (n,)
             Two values; the larger marks the positives.
-        callback : callable or None
-            Called with the estimator at every check, when it can already predict.
         """
         self._check_parameters()
         source, labels = self._check_training_data(X, y)
         seed, self._device = draw_seed(self.random_state), choose_device(self.device)
-        self.classes_, self.input_shape_ = labels.classes, source.sample_shape
-        split = self._split(labels.is_positive, seed)
+        split = split_holdout(labels.is_positive, self.holdout, seed)
         with preserved_torch_state(self._device):
-            self._train(source, split, seed, callback)
+            outcome = self._train(source, split, seed)
+        self.network_ = outcome.state
+        self._folded = fold_batch_norm(self.network_)
+        self._set_outcome(outcome)
+        self.classes_, self.input_shape_ = labels.classes, source.sample_shape
+        self.n_holdout_ = split.n_holdout
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -207,50 +203,32 @@ class LogisticNetworkClassifier(NetworkClassifier):
             device=self._device,
         )
 
-    def _train(
-        self,
-        source: ArraySource,
-        split: Split,
-        seed: int,
-        callback: Callable[[LogisticNetworkClassifier], None] | None,
-    ) -> None:
+    def _train(self, source: ArraySource, split: Split, seed: int) -> Outcome:
         objective = self._make_objective(source, split, seed)
         averaged = objective.average.averaged
         max_steps, check_every = self._budget(objective.batches.steps_per_epoch)
-        rule = StoppingRule("holdout-loss", self.patience)
-        self.history_ = History()
+        looked_at = thin_out(split, seed)
         started = time.perf_counter()
+
+        def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
+            loss = self._holdout_loss(averaged, source, looked_at)
+            seconds = time.perf_counter() - started
+            return {"step": step, **terms, "holdout_loss": loss, "seconds": seconds}
+
         with progress_reporter(self.verbose, self._title, max_steps) as report:
-
-            def check(step: int, terms: dict[str, float]) -> bool:
-                row = {
-                    "step": step,
-                    **terms,
-                    "holdout_loss": self._holdout_loss(averaged, source, split),
-                    "seconds": time.perf_counter() - started,
-                }
-                self.history_.append(row)
-                report(step, row)
-                if callback is not None:
-                    self._folded = copy.deepcopy(averaged)
-                    callback(self)
-                return rule.update(row, averaged)
-
-            train(
+            return train_with_checks(
                 objective,
                 torch.optim.Adam(objective.network.parameters(), lr=self.learning_rate, fused=True),
+                StoppingRule("holdout-loss", self.patience),
+                state=averaged,
+                make_row=make_row,
+                report=report,
                 max_steps=max_steps,
                 check_every=check_every,
-                rate_factor=lambda step: learning_rate_factor(step, max_steps),
-                check=check,
             )
-        self.network_ = rule.best_state
-        self.best_check_ = rule.best_check
-        self.n_steps_ = int(self.history_[-1]["step"])
-        self._folded = fold_batch_norm(self.network_)
 
     def _holdout_loss(self, network: nn.Module, source: ArraySource, split: Split) -> float:
-        positive = self._logits(network, source, split.holdout_positive[:2048])
-        other = self._logits(network, source, split.holdout_unlabeled[:2048])
+        positive = self._logits(network, source, split.holdout_positive)
+        other = self._logits(network, source, split.holdout_unlabeled)
         logits = torch.from_numpy(np.concatenate([positive, other]))
         return float(balanced_cross_entropy(logits, len(positive)))

@@ -4,9 +4,15 @@ from vqpu.training._averaging import WeightAverage as WeightAverage
 from vqpu.training._batches import BalancedBatches as BalancedBatches
 from vqpu.training._history import History as History
 from vqpu.training._loop import Objective as Objective
+from vqpu.training._loop import Outcome as Outcome
 from vqpu.training._loop import learning_rate_factor as learning_rate_factor
+from vqpu.training._loop import take_step as take_step
 from vqpu.training._loop import train as train
+from vqpu.training._loop import train_with_checks as train_with_checks
 from vqpu.training._progress import progress_reporter as progress_reporter
+from vqpu.training._split import Split as Split
+from vqpu.training._split import split_holdout as split_holdout
+from vqpu.training._split import thin_out as thin_out
 from vqpu.training._stopping import SIGNALS as SIGNALS
 from vqpu.training._stopping import StoppingRule as StoppingRule
 from vqpu.training._stopping import holdout_auc as holdout_auc

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
 
 from vqpu.errors import NonFiniteLossError
+from vqpu.training._history import History, Row
+from vqpu.training._stopping import StoppingRule
 
 
 class Objective(Protocol):
@@ -39,7 +41,6 @@ def train(
     check_every: int,
     rate_factor: Callable[[int], float],
     check: Callable[[int, dict[str, float]], bool],
-    first_step: int = 0,
 ) -> None:
     """Take optimisation steps and hand over to ``check`` at intervals, until it says stop.
 
@@ -56,8 +57,6 @@ def train(
     check : callable
         Gets the number of steps taken and the mean of every term since the last check; returns
         True to stop.
-    first_step : int
-        Where to begin, for training that goes on.
 
     Raises
     ------
@@ -67,10 +66,10 @@ def train(
     base_rates = [group["lr"] for group in optimizer.param_groups]
     sums: dict[str, float] = {}
     n_summed = 0
-    for step in range(first_step, max_steps):
+    for step in range(max_steps):
         for group, rate in zip(optimizer.param_groups, base_rates, strict=True):
             group["lr"] = rate * rate_factor(step)
-        for name, value in _take_step(objective, optimizer, step).items():
+        for name, value in take_step(objective, optimizer, step).items():
             sums[name] = sums.get(name, 0.0) + value
         n_summed += 1
         if (step + 1) % check_every == 0 or step + 1 == max_steps:
@@ -80,15 +79,81 @@ def train(
             sums, n_summed = {}, 0
 
 
-def _take_step(
+class Outcome(NamedTuple):
+    """What training leaves.
+
+    Attributes
+    ----------
+    state : object
+        A copy of the state at the best check.
+    history : History
+    best_check : int
+        Index of the best check in the history.
+    stopped_early : bool
+        Whether patience ran out before the steps did.
+    """
+
+    state: Any
+    history: History
+    best_check: int
+    stopped_early: bool
+
+
+def train_with_checks(
+    objective: Objective,
+    optimizer: torch.optim.Optimizer,
+    rule: StoppingRule,
+    *,
+    state: Any,
+    make_row: Callable[[int, dict[str, float]], Row],
+    report: Callable[[int, Row], None],
+    max_steps: int,
+    check_every: int,
+) -> Outcome:
+    """Train with a warm-up and a cosine fall of the learning rate, and keep the best check.
+
+    Parameters
+    ----------
+    objective, optimizer : Objective, Optimizer
+    rule : StoppingRule
+    state : object
+        What is copied at the best check, such as the averaged module.
+    make_row : callable
+        Turns the steps taken and the mean terms into a row of the history.
+    report : callable
+        Shows progress.
+    max_steps, check_every : int
+    """
+    history = History()
+
+    def check(step: int, terms: dict[str, float]) -> bool:
+        row = make_row(step, terms)
+        history.append(row)
+        report(step, row)
+        return rule.update(row, state)
+
+    train(
+        objective,
+        optimizer,
+        max_steps=max_steps,
+        check_every=check_every,
+        rate_factor=lambda step: learning_rate_factor(step, max_steps),
+        check=check,
+    )
+    stopped_early = history[-1]["step"] < max_steps
+    return Outcome(rule.best_state, history, rule.best_check, stopped_early)
+
+
+def take_step(
     objective: Objective, optimizer: torch.optim.Optimizer, step: int
 ) -> dict[str, float]:
+    """Take step ``step`` (from 0) and return its terms; a loss that is not finite raises."""
     loss, terms = objective.loss(step)
     values = {name: float(term.detach()) for name, term in terms.items()}
     if not math.isfinite(float(loss.detach())):
         raise NonFiniteLossError(
-            f"The loss is not finite at step {step + 1} ({_describe(values)}). The weights before "
-            "this step were finite. Try a smaller learning_rate, and look for extreme values in X."
+            f"The loss is not finite at step {step + 1} ({_describe(values)}); training stopped "
+            "before this step. Try a smaller learning_rate, and look for extreme values in X."
         )
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]

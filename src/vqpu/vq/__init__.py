@@ -5,8 +5,6 @@ from vqpu.vq._answer import make_answer as make_answer
 from vqpu.vq._answer import report_trouble as report_trouble
 from vqpu.vq._checks import Check as Check
 from vqpu.vq._checks import Checker as Checker
-from vqpu.vq._checks import CheckSamples as CheckSamples
-from vqpu.vq._checks import draw_check_samples as draw_check_samples
 from vqpu.vq._clusters import Clusters as Clusters
 from vqpu.vq._clusters import find_clusters as find_clusters
 from vqpu.vq._network import Encodings as Encodings

@@ -17,6 +17,7 @@ DECISIONS = ("nearest-center", "posterior")
 
 _FEW_LOOKALIKES = 2.5
 _ENOUGH_TO_TELL = 50
+_NO_SPREAD = 1e-6
 
 
 class Answer(NamedTuple):
@@ -28,14 +29,14 @@ class Answer(NamedTuple):
     clusters : Clusters
     projection_posterior : Posterior
         Positives and negatives along s(x); its alpha is the estimate of alpha.
-    place_posterior : Posterior
-        The same along the line of centres.
+    place_slope : float
+        Of the log odds along the line of centres, for "nearest-center".
     """
 
     decision: str
     clusters: Clusters
     projection_posterior: Posterior
-    place_posterior: Posterior
+    place_slope: float
 
     @property
     def needs_codes(self) -> bool:
@@ -55,7 +56,7 @@ class Answer(NamedTuple):
         if not self.needs_codes:
             return self.log_odds_of_projection(encodings.projection)
         places = self.clusters.place(encodings.representation)
-        return self.place_posterior.slope * (places - 0.5)
+        return self.place_slope * (places - 0.5)
 
 
 def make_answer(
@@ -70,22 +71,21 @@ def make_answer(
     positive, unlabeled : Encodings
         Of held-out labelled positives and unlabelled samples.
     """
-    places = [clusters.place(part.representation) for part in (positive, unlabeled)]
-    return Answer(
-        decision,
-        clusters,
-        fit_posterior(positive.projection, unlabeled.projection),
-        fit_posterior(*places),
-    )
+    place_slope = 1.0
+    if decision == "nearest-center":
+        places = [clusters.place(part.representation) for part in (positive, unlabeled)]
+        place_slope = fit_posterior(*places).slope
+    posterior = fit_posterior(positive.projection, unlabeled.projection)
+    return Answer(decision, clusters, posterior, place_slope)
 
 
-def report_trouble(answer: Answer, n_judged: int) -> None:
+def report_trouble(answer: Answer, unlabeled: Encodings) -> None:
     """Raise or warn if the clusters say nothing, or if U seems to hold no positives.
 
     Parameters
     ----------
     answer : Answer
-    n_judged : int
+    unlabeled : Encodings
         Unlabelled samples that alpha was estimated from.
     """
     if answer.clusters.is_collapsed:
@@ -93,10 +93,10 @@ def report_trouble(answer: Answer, n_judged: int) -> None:
             "All samples have the same codes, so there are no two clusters. Try more steps "
             "(max_steps), codebook_update='follow', a larger learning_rate, or less dropout."
         )
-        if answer.needs_codes:
+        if answer.needs_codes or np.ptp(unlabeled.projection) < _NO_SPREAD:
             raise CollapsedCodesError(message)
         warnings.warn(message, CollapsedCodesWarning, stacklevel=4)
-    elif not _found_positives(answer, n_judged):
+    elif not _found_positives(answer, len(unlabeled.projection)):
         warnings.warn(
             "No part of the unlabelled samples looks like the labelled positives: there may be no "
             "hidden positives. Check that P and U come from where you think they do.",

@@ -9,62 +9,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from vqpu._seeding import Stream, numpy_generator
 from vqpu._sources import ArraySource
 from vqpu.nn import fold_batch_norm
-from vqpu.training import holdout_auc, separation
+from vqpu.training import Split, holdout_auc, separation
 from vqpu.vq._answer import Answer, make_answer
 from vqpu.vq._clusters import find_clusters
 from vqpu.vq._network import Encodings, VQNetwork
 
 Indices = NDArray[np.int64]
-
-_MOST_POSITIVE = 256  # they only say which cluster is theirs
-_MOST_UNLABELED = 1024
-_MOST_HELD_OUT = 2048
-
-
-class CheckSamples(NamedTuple):
-    """Which samples a check looks at.
-
-    Attributes
-    ----------
-    positive, unlabeled : ndarray of int
-        Trained on; a fixed random part where there are many.
-    holdout_positive, holdout_unlabeled : ndarray of int
-        Never trained on.
-    """
-
-    positive: Indices
-    unlabeled: Indices
-    holdout_positive: Indices
-    holdout_unlabeled: Indices
-
-
-def draw_check_samples(
-    positive: Indices,
-    unlabeled: Indices,
-    holdout_positive: Indices,
-    holdout_unlabeled: Indices,
-    *,
-    seed: int,
-) -> CheckSamples:
-    """Take at most a fixed number of each set: a check must stay cheap next to an epoch.
-
-    Where nothing was kept apart, the held-out sets are the training sets.
-    """
-    generator = numpy_generator(seed, Stream.CHECK_SAMPLE)
-
-    def some(indices: Indices, count: int) -> Indices:
-        if len(indices) <= count:
-            return indices
-        return np.sort(generator.choice(indices, count, replace=False))
-
-    seen = some(positive, _MOST_POSITIVE), some(unlabeled, _MOST_UNLABELED)
-    if holdout_positive is positive:
-        return CheckSamples(*seen, *seen)
-    kept = some(holdout_positive, _MOST_HELD_OUT), some(holdout_unlabeled, _MOST_HELD_OUT)
-    return CheckSamples(*seen, *kept)
 
 
 class Check(NamedTuple):
@@ -78,11 +30,18 @@ class Check(NamedTuple):
         The averaged network as it is now, batch norm folded. Look, do not touch.
     answer : Answer
         How it would judge samples if training stopped here.
+    device : torch.device
+        Where the network is.
     """
 
     row: dict[str, Any]
     network: VQNetwork
     answer: Answer
+    device: torch.device
+
+    def encode(self, source: ArraySource) -> Encodings:
+        """Return the encodings of all samples of a source."""
+        return self.network.encode(source, None, self.device)
 
 
 class Checker:
@@ -93,7 +52,8 @@ class Checker:
     network : VQNetwork
         Averaged encoder with the current codebook.
     source : ArraySource
-    samples : CheckSamples
+    samples : Split
+        What a check looks at.
     decision : str
     n_starts, seed : int
         Of K-means.
@@ -105,7 +65,7 @@ class Checker:
         self,
         network: VQNetwork,
         source: ArraySource,
-        samples: CheckSamples,
+        samples: Split,
         *,
         decision: str,
         n_starts: int,
@@ -145,7 +105,7 @@ class Checker:
             "codes_in_use": self._codes_in_use(positive, unlabeled),
             "seconds": time.perf_counter() - self._started,
         }
-        return Check(row, folded, answer)
+        return Check(row, folded, answer, self._device)
 
     def _encode(self, network: VQNetwork) -> list[Encodings]:
         def encode(indices: Indices) -> Encodings:
