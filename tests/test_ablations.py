@@ -15,7 +15,13 @@ from vqpu.vq import draw_codebook
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 
 ABLATIONS: dict[str, dict[str, Any]] = {
-    "literal": {"anchors": "moving", "codebook_update": "adam", "codebook_learning_rate": 1e-3},
+    "literal": {
+        "anchors": "moving",
+        "codebook_update": "adam",
+        "codebook_learning_rate": 1e-3,
+        "schedule": "constant",
+        "weight_average": 0.0,
+    },
     "constant encodings": {"encoding": "constant", "anchor_mean": 5},
     "distributional encodings": {"encoding": "distribution", "anchor_mean": 5},
     "2 updated codes": {"codebook_size": 2},

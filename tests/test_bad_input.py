@@ -115,6 +115,7 @@ PARAMETER_CASES: dict[str, tuple[dict[str, Any], str]] = {
     "unknown anchors": ({"anchors": "rusty"}, "Unknown anchors"),
     "unknown encoding": ({"encoding": "morse"}, "Unknown encoding"),
     "unknown update": ({"codebook_update": "magic"}, "Unknown codebook_update"),
+    "unknown schedule": ({"schedule": "moody"}, "Unknown schedule"),
     "unknown augmentation": ({"augment": "rotate"}, "Unknown augment"),
     "both targets at 0": ({"encoding": "constant", "anchor_mean": 0}, "anchor_mean must differ"),
     "unknown device": ({"device": "abacus"}, "device must be"),

@@ -81,11 +81,12 @@ def test_train__loss_not_finite__stops_in_that_step_with_the_weights_untouched(
 
 
 def test_learning_rate__rises_and_falls() -> None:
-    factors = [learning_rate_factor(step, 1000) for step in range(1000)]
+    factors = [learning_rate_factor("cosine", step, 1000) for step in range(1000)]
     assert factors[0] < 0.05
     assert max(factors) > 0.98
     assert 0 < factors[-1] < 0.01
     assert factors[500] == pytest.approx(0.5, abs=0.01)
+    assert learning_rate_factor("constant", 999, 1000) == 1.0
 
 
 def test_average__hand_computed() -> None:

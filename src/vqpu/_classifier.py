@@ -102,7 +102,9 @@ class VQKMeansClassifier(
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples.
     learning_rate : float, default=0.001
-        Of Adam, with a short rise and a cosine fall.
+        Of Adam.
+    schedule : {"cosine", "constant"}, default="cosine"
+        A short rise of the learning rate and a cosine fall over the budget, or none of it.
     weight_average : float, default=0.99
         Decay of the moving average of the encoder, which is used for checks and predictions.
         0 turns it off.
@@ -188,8 +190,9 @@ class VQKMeansClassifier(
     ========================  ==========================================================
 
     The paper's literal form is ``anchors="moving", codebook_update="adam",
-    codebook_learning_rate=1e-4, learning_rate=1e-4, weight_average=0, dropout=0, augment="none",
-    holdout=0, stopping_signal="center-distance", decision="nearest-center"``.
+    codebook_learning_rate=1e-4, learning_rate=1e-4, schedule="constant", weight_average=0,
+    dropout=0, augment="none", holdout=0, stopping_signal="center-distance",
+    decision="nearest-center"``.
 
     References
     ----------
@@ -225,6 +228,7 @@ class VQKMeansClassifier(
         augment: str = "auto",
         batch_size: int = 128,
         learning_rate: float = 1e-3,
+        schedule: str = "cosine",
         weight_average: float = 0.99,
         max_steps: int = 4000,
         max_epochs: int | None = None,
@@ -251,6 +255,7 @@ class VQKMeansClassifier(
         self.augment = augment
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.schedule = schedule
         self.weight_average = weight_average
         self.max_steps = max_steps
         self.max_epochs = max_epochs
@@ -414,6 +419,7 @@ class VQKMeansClassifier(
                 state=checker.network,
                 make_row=make_row,
                 report=report,
+                schedule=self.schedule,
                 max_steps=max_steps,
                 check_every=check_every,
             )

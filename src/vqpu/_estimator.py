@@ -24,7 +24,7 @@ from vqpu.errors import (
     VqpuError,
 )
 from vqpu.nn import ENCODERS, Augmentation, ConvEncoder, InputNormalizer, MLPEncoder
-from vqpu.training import Outcome
+from vqpu.training import SCHEDULES, Outcome
 
 AUGMENTATIONS = ("auto", "none", "shift", "flip", "flip+shift")
 _MLP_DROPOUT = 0.5
@@ -87,6 +87,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("augment", self.augment, AUGMENTATIONS)
         check_integer("batch_size", self.batch_size, 2)
         check_real("learning_rate", self.learning_rate, 0, open_low=True)
+        check_choice("schedule", self.schedule, SCHEDULES)
         check_real("weight_average", self.weight_average, 0, 1)
         check_integer("max_steps", self.max_steps, 1)
         check_integer("max_epochs", self.max_epochs, 1, optional=True)

@@ -119,6 +119,7 @@ class LogisticNetworkClassifier(NetworkClassifier):
         augment: str = "auto",
         batch_size: int = 128,
         learning_rate: float = 1e-3,
+        schedule: str = "cosine",
         weight_average: float = 0.99,
         max_steps: int = 4000,
         max_epochs: int | None = None,
@@ -136,6 +137,7 @@ class LogisticNetworkClassifier(NetworkClassifier):
         self.augment = augment
         self.batch_size = batch_size
         self.learning_rate = learning_rate
+        self.schedule = schedule
         self.weight_average = weight_average
         self.max_steps = max_steps
         self.max_epochs = max_epochs
@@ -223,6 +225,7 @@ class LogisticNetworkClassifier(NetworkClassifier):
                 state=averaged,
                 make_row=make_row,
                 report=report,
+                schedule=self.schedule,
                 max_steps=max_steps,
                 check_every=check_every,
             )

@@ -3,6 +3,7 @@
 from vqpu.training._averaging import WeightAverage as WeightAverage
 from vqpu.training._batches import BalancedBatches as BalancedBatches
 from vqpu.training._history import History as History
+from vqpu.training._loop import SCHEDULES as SCHEDULES
 from vqpu.training._loop import Objective as Objective
 from vqpu.training._loop import Outcome as Outcome
 from vqpu.training._loop import learning_rate_factor as learning_rate_factor

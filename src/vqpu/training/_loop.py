@@ -24,11 +24,21 @@ class Objective(Protocol):
         """Update what the optimiser does not: averages, codes."""
 
 
+SCHEDULES = ("cosine", "constant")
 _WARMUP_STEPS = 50
 
 
-def learning_rate_factor(step: int, max_steps: int) -> float:
-    """Return the share of the learning rate at ``step`` (from 0): a short rise, then a cosine."""
+def learning_rate_factor(schedule: str, step: int, max_steps: int) -> float:
+    """Return the share of the learning rate at ``step`` (from 0).
+
+    Parameters
+    ----------
+    schedule : {"cosine", "constant"}
+        A short rise and a cosine fall, or 1 throughout.
+    step, max_steps : int
+    """
+    if schedule == "constant":
+        return 1.0
     rise = min(1.0, (step + 1) / _WARMUP_STEPS)
     return rise * 0.5 * (1 + math.cos(math.pi * step / max_steps))
 
@@ -107,10 +117,11 @@ def train_with_checks(
     state: Any,
     make_row: Callable[[int, dict[str, float]], Row],
     report: Callable[[int, Row], None],
+    schedule: str,
     max_steps: int,
     check_every: int,
 ) -> Outcome:
-    """Train with a warm-up and a cosine fall of the learning rate, and keep the best check.
+    """Train with a check now and then, and keep the best one.
 
     Parameters
     ----------
@@ -122,6 +133,8 @@ def train_with_checks(
         Turns the steps taken and the mean terms into a row of the history.
     report : callable
         Shows progress.
+    schedule : str
+        A member of :data:`SCHEDULES`.
     max_steps, check_every : int
     """
     history = History()
@@ -137,7 +150,7 @@ def train_with_checks(
         optimizer,
         max_steps=max_steps,
         check_every=check_every,
-        rate_factor=lambda step: learning_rate_factor(step, max_steps),
+        rate_factor=lambda step: learning_rate_factor(schedule, step, max_steps),
         check=check,
     )
     stopped_early = history[-1]["step"] < max_steps
