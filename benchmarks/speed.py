@@ -28,6 +28,7 @@ from vqpu import VQKMeansClassifier
 from vqpu._twomeans import two_means_codes
 from vqpu.nn import nearest_code, nearest_code_pruned
 from vqpu.training import split_holdout, take_step
+from vqpu.vq._objective import make_optimizer
 
 CPU = torch.device("cpu")
 
@@ -64,7 +65,7 @@ class Bench:
         self.source, labels = self.model._check_training_data(self.X, self.y)
         self.split = split_holdout(labels.is_positive, self.model.holdout, 0)
         self.objective = self.model._make_objective(self.source, self.split, 0, CPU)
-        self.optimizer = self.model._make_optimizer(self.objective.network)
+        self.optimizer = make_optimizer(self.objective.network, 1e-3, "follow", 0.05)
         self.checker = self.model._make_checker(self.objective, self.source, self.split, 0, CPU)
         self.step = 0
         self.bare = list(self.model._make_encoder(self.source, 64).children())[1]
@@ -85,12 +86,12 @@ class Bench:
         self.bare_optimizer.step()
 
     def our_epoch(self) -> None:
-        for _ in range(self.objective.batches.steps_per_epoch):
+        for _ in range(self.objective.feed.batches.steps_per_epoch):
             self.our_step()
         self.checker(self.step, {})
 
     def bare_epoch(self) -> None:
-        for _ in range(self.objective.batches.steps_per_epoch):
+        for _ in range(self.objective.feed.batches.steps_per_epoch):
             self.bare_step()
 
 

@@ -24,17 +24,21 @@ ALLOWED: dict[str, set[str]] = {
     "nn": set(),
     "training": {"errors", "_seeding", "_twomeans"},
     "_inference": {"errors", "_sources"},
+    "_feeding": {"_seeding", "_sources", "nn", "training"},
     "vq": {
-        "errors", "_inference", "_posterior", "_seeding", "_sources", "_twomeans", "nn", "training",
+        "errors", "_feeding", "_inference", "_posterior", "_sources", "_twomeans", "nn",
+        "training",
     },
-    "_estimator": {"errors", "_labels", "_parameters", "_seeding", "_sources", "nn", "training"},
+    "_estimator": {
+        "errors", "_feeding", "_labels", "_parameters", "_seeding", "_sources", "nn", "training",
+    },
     "_classifier": {
         "errors", "_estimator", "_labels", "_parameters", "_posterior", "_seeding", "_sources",
         "nn", "training", "vq",
     },
     "rivals": {
-        "errors", "_estimator", "_inference", "_parameters", "_seeding", "_sources", "nn",
-        "training",
+        "errors", "_estimator", "_feeding", "_inference", "_parameters", "_seeding", "_sources",
+        "nn", "training",
     },
     "datasets": {"errors", "_labels", "_parameters"},
     "experiments": {

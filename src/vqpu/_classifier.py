@@ -26,7 +26,6 @@ from vqpu.errors import ParameterError
 from vqpu.nn import fold_batch_norm
 from vqpu.training import (
     SIGNALS,
-    BalancedBatches,
     Outcome,
     Split,
     StoppingRule,
@@ -48,9 +47,7 @@ from vqpu.vq import (
 )
 from vqpu.vq._answer import DECISIONS
 from vqpu.vq._network import ENCODINGS
-from vqpu.vq._objective import CODEBOOK_UPDATES
-
-_CODEBOOK_RATES = {"follow": 0.05, "adam": 3e-3, "none": 0.0}
+from vqpu.vq._objective import CODEBOOK_RATES, make_optimizer
 
 
 class VQKMeansClassifier(
@@ -347,7 +344,7 @@ class VQKMeansClassifier(
         check_choice("encoding", self.encoding, ENCODINGS)
         check_choice("anchors", self.anchors, ("frozen", "moving"))
         check_real("anchor_mean", self.anchor_mean, -1e6, 1e6, optional=True)
-        check_choice("codebook_update", self.codebook_update, CODEBOOK_UPDATES)
+        check_choice("codebook_update", self.codebook_update, tuple(CODEBOOK_RATES))
         check_real("codebook_learning_rate", self.codebook_learning_rate, 0, 1, open_low=True,
                    open_high=False, optional=True)  # fmt: skip
         check_choice("stopping_signal", self.stopping_signal, tuple(SIGNALS))
@@ -377,33 +374,21 @@ class VQKMeansClassifier(
         return VQObjective(
             network,
             WeightAverage(network.encoder, self.weight_average),
-            source,
-            BalancedBatches(split.positive, split.unlabeled, self.batch_size, seed),
-            self._augmentation(source),
+            self._make_feed(source, split, seed, device),
             codebook_update=self.codebook_update,
             codebook_rate=self._codebook_rate(),
-            seed=seed,
-            device=device,
         )
 
     def _codebook_rate(self) -> float:
         if self.codebook_learning_rate is None:
-            return _CODEBOOK_RATES[self.codebook_update]
+            return CODEBOOK_RATES[self.codebook_update]
         return self.codebook_learning_rate
-
-    def _make_optimizer(self, network: VQNetwork) -> torch.optim.Optimizer:
-        groups: list[dict[str, Any]] = [{"params": network.encoder.parameters()}]
-        if self.codebook_update == "adam" and network.is_quantized:
-            groups.append({"params": network.codebook.parameters(), "lr": self._codebook_rate()})
-        else:
-            network.codebook.requires_grad_(False)
-        return torch.optim.Adam(groups, lr=self.learning_rate, fused=True)
 
     def _train(
         self, objective: VQObjective, checker: Checker, callback: Callable[[Check], None] | None
     ) -> Outcome:
         """Run the loop; the outcome's state is the averaged network of the best check."""
-        max_steps, check_every = self._budget(objective.batches.steps_per_epoch)
+        max_steps, check_every = self._budget(objective.feed.batches.steps_per_epoch)
 
         def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
             check = checker(step, terms)
@@ -414,7 +399,12 @@ class VQKMeansClassifier(
         with progress_reporter(self.verbose, "VQ K-means", max_steps) as report:
             outcome = train_with_checks(
                 objective,
-                self._make_optimizer(objective.network),
+                make_optimizer(
+                    objective.network,
+                    self.learning_rate,
+                    self.codebook_update,
+                    self._codebook_rate(),
+                ),
                 StoppingRule(self.stopping_signal, self.patience),
                 state=checker.network,
                 make_row=make_row,
@@ -445,7 +435,7 @@ class VQKMeansClassifier(
             n_starts=self.n_init,
             seed=derive_seed(seed, Stream.TWO_MEANS),
             device=device,
-            steps_per_epoch=objective.batches.steps_per_epoch,
+            steps_per_epoch=objective.feed.batches.steps_per_epoch,
         )
 
     def _conclude(

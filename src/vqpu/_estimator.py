@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
+from vqpu._feeding import Feed
 from vqpu._labels import PULabels, encode_pu_labels
 from vqpu._parameters import check_choice, check_integer, check_real
 from vqpu._seeding import choose_device
@@ -24,7 +25,7 @@ from vqpu.errors import (
     VqpuError,
 )
 from vqpu.nn import ENCODERS, Augmentation, ConvEncoder, InputNormalizer, MLPEncoder
-from vqpu.training import SCHEDULES, Outcome
+from vqpu.training import SCHEDULES, BalancedBatches, Outcome, Split
 
 AUGMENTATIONS = ("auto", "none", "shift", "flip", "flip+shift")
 _MLP_DROPOUT = 0.5
@@ -212,6 +213,12 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             wanted = "shift" if channels == 1 else "flip+shift"
         shift = max(1, round(min(height, width) / 12)) if "shift" in wanted else 0
         return Augmentation(flip="flip" in wanted, shift=shift)
+
+    def _make_feed(
+        self, source: ArraySource, split: Split, seed: int, device: torch.device
+    ) -> Feed:
+        batches = BalancedBatches(split.positive, split.unlabeled, self.batch_size, seed)
+        return Feed(source, batches, self._augmentation(source), seed, device)
 
     def _budget(self, steps_per_epoch: int) -> tuple[int, int]:
         """Return the number of steps and the steps between checks."""

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from vqpu._estimator import NetworkClassifier
+from vqpu._feeding import Feed
 from vqpu._inference import encode_in_chunks
 from vqpu._parameters import draw_seed
 from vqpu._seeding import (
@@ -19,12 +20,10 @@ from vqpu._seeding import (
     choose_device,
     derive_seed,
     preserved_torch_state,
-    torch_generator,
 )
 from vqpu._sources import ArraySource
-from vqpu.nn import Augmentation, fold_batch_norm
+from vqpu.nn import fold_batch_norm
 from vqpu.training import (
-    BalancedBatches,
     Outcome,
     Split,
     StoppingRule,
@@ -60,28 +59,12 @@ class PooledLogit(nn.Module):
 class _CrossEntropy:
     """Balanced cross entropy of one set against the other."""
 
-    def __init__(
-        self,
-        network: PooledLogit,
-        average: WeightAverage,
-        source: ArraySource,
-        batches: BalancedBatches,
-        augmentation: Augmentation,
-        *,
-        seed: int,
-        device: torch.device,
-    ) -> None:
-        self.network, self.average, self.batches = network, average, batches
-        self._source, self._augmentation = source, augmentation
-        self._seed, self._device = seed, device
+    def __init__(self, network: PooledLogit, average: WeightAverage, feed: Feed) -> None:
+        self.network, self.average, self.feed = network, average, feed
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
-        batch = self.batches[step]
-        n_positive = len(batch.positive)
-        x = torch.cat([self._source.batch(batch.positive), self._source.batch(batch.unlabeled)])
-        x = self._augmentation(x, torch_generator(self._seed, Stream.AUGMENTATION, step))
-        torch.manual_seed(derive_seed(self._seed, Stream.DROPOUT, step))  # for dropout
-        loss = balanced_cross_entropy(self.network(x.to(self._device)), n_positive)
+        x, n_positive = self.feed.take(step)
+        loss = balanced_cross_entropy(self.network(x), n_positive)
         return loss, {"loss": loss}
 
     def after_step(self, step: int) -> None:
@@ -195,20 +178,13 @@ class LogisticNetworkClassifier(NetworkClassifier):
         torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
         encoder = self._make_encoder(source, self.vector_dim)
         network = PooledLogit(encoder, self.vector_dim).to(self._device)
-        return _CrossEntropy(
-            network,
-            WeightAverage(network, self.weight_average),
-            source,
-            BalancedBatches(split.positive, split.unlabeled, self.batch_size, seed),
-            self._augmentation(source),
-            seed=seed,
-            device=self._device,
-        )
+        feed = self._make_feed(source, split, seed, self._device)
+        return _CrossEntropy(network, WeightAverage(network, self.weight_average), feed)
 
     def _train(self, source: ArraySource, split: Split, seed: int) -> Outcome:
         objective = self._make_objective(source, split, seed)
         averaged = objective.average.averaged
-        max_steps, check_every = self._budget(objective.batches.steps_per_epoch)
+        max_steps, check_every = self._budget(objective.feed.batches.steps_per_epoch)
         looked_at = thin_out(split, seed)
         started = time.perf_counter()
 

@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 
-from vqpu._seeding import Stream, derive_seed, torch_generator
-from vqpu._sources import ArraySource
-from vqpu.nn import Augmentation, equation_1, gaussian_kl_loss, nearest_code_pruned, target_loss
-from vqpu.training import BalancedBatches, WeightAverage
+from vqpu._feeding import Feed
+from vqpu.nn import equation_1, gaussian_kl_loss, nearest_code_pruned, target_loss
+from vqpu.training import WeightAverage
 from vqpu.vq._network import VQNetwork
 
-CODEBOOK_UPDATES = ("follow", "adam", "none")
+# The ways to update the codes, and the rate of each where the user gives none.
+CODEBOOK_RATES = {"follow": 0.05, "adam": 3e-3, "none": 0.0}
+
+
+def make_optimizer(
+    network: VQNetwork, learning_rate: float, codebook_update: str, codebook_rate: float
+) -> torch.optim.Optimizer:
+    """Return Adam on the encoder, and on the codes with a rate of their own if asked for.
+
+    Parameters
+    ----------
+    network : VQNetwork
+    learning_rate : float
+    codebook_update : str
+        A key of :data:`CODEBOOK_RATES`.
+    codebook_rate : float
+    """
+    groups: list[dict[str, Any]] = [{"params": network.encoder.parameters()}]
+    if codebook_update == "adam" and network.is_quantized:
+        groups.append({"params": network.codebook.parameters(), "lr": codebook_rate})
+    else:
+        network.codebook.requires_grad_(False)
+    return torch.optim.Adam(groups, lr=learning_rate, fused=True)
 
 
 class VQObjective:
@@ -22,45 +45,29 @@ class VQObjective:
     network : VQNetwork
     average : WeightAverage
         Of the network's encoder.
-    source : ArraySource
-    batches : BalancedBatches
-    augmentation : Augmentation
+    feed : Feed
     codebook_update : {"follow", "adam", "none"}
     codebook_rate : float
         Share of the way to the mean, for "follow".
-    seed : int
-    device : torch.device
     """
 
     def __init__(
         self,
         network: VQNetwork,
         average: WeightAverage,
-        source: ArraySource,
-        batches: BalancedBatches,
-        augmentation: Augmentation,
+        feed: Feed,
         *,
         codebook_update: str,
         codebook_rate: float,
-        seed: int,
-        device: torch.device,
     ) -> None:
-        self.network = network
-        self.average = average
-        self.batches = batches
-        self._source, self._augmentation = source, augmentation
+        self.network, self.average, self.feed = network, average, feed
         self._update, self._rate = codebook_update, codebook_rate
-        self._seed, self._device = seed, device
         self._last: tuple[Tensor, Tensor, int] | None = None
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss of step ``step`` and its named terms."""
-        batch = self.batches[step]
-        n_positive = len(batch.positive)
-        x = torch.cat([self._source.batch(batch.positive), self._source.batch(batch.unlabeled)])
-        x = self._augmentation(x, torch_generator(self._seed, Stream.AUGMENTATION, step))
-        torch.manual_seed(derive_seed(self._seed, Stream.DROPOUT, step))  # for dropout
-        encoded = self.network.encoder(x.to(self._device))
+        x, n_positive = self.feed.take(step)
+        encoded = self.network.encoder(x)
         if self.network.encoding == "distribution":
             return self._sum(self._kl_terms(encoded, n_positive))
         if self.network.encoding == "constant":
