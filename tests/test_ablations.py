@@ -20,7 +20,6 @@ ABLATIONS: dict[str, dict[str, Any]] = {
         "codebook_update": "adam",
         "codebook_learning_rate": 1e-3,
         "schedule": "constant",
-        "weight_average": 0.0,
     },
     "constant encodings": {"encoding": "constant", "anchor_mean": 5},
     "distributional encodings": {"encoding": "distribution", "anchor_mean": 5},
