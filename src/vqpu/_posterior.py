@@ -20,6 +20,7 @@ Floats = NDArray[np.float64]
 _CONFIDENCE = 0.1  # delta of the bound
 _SLACK = 0.01  # gamma of the bound
 _SMALLEST_SHARE = 1e-3
+_RAISED_BY = 3.0  # standard errors
 _LARGEST_SLOPE = math.exp(6.0)
 
 
@@ -51,8 +52,8 @@ def fit_posterior(positive: Floats, unlabeled: Floats) -> Posterior:
     :math:`-\log(\alpha + (1 - \alpha) e^{-(a s + b)})`. These saturate where only positives are,
     as a plain logistic regression of P against U cannot. a and b maximise that likelihood.
 
-    The fit takes alpha one standard error larger than estimated: one that is too small makes the
-    model see negatives among clear positives, one that is too large does next to no harm.
+    The fit takes alpha some standard errors larger than estimated: one that is too small makes
+    the model see negatives among clear positives, one that is too large does next to no harm.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def fit_posterior(positive: Floats, unlabeled: Floats) -> Posterior:
     from scipy.optimize import minimize
 
     alpha = best_bin_alpha(positive, unlabeled)
-    raised = _clip_share(alpha + _standard_error(alpha, len(unlabeled)))
+    raised = _clip_share(alpha + _RAISED_BY * _standard_error(alpha, len(unlabeled)))
     center, scale = float(unlabeled.mean()), float(np.concatenate([positive, unlabeled]).std())
     scale = max(scale, 1e-9)
     standard = ((positive - center) / scale, (unlabeled - center) / scale)
