@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 _CONFIDENCE = 0.1  # delta of the bound
 _SLACK = 0.01  # gamma of the bound
 _SMALLEST_SHARE = 1e-3
-_RAISED_BY = 3.0  # standard errors
+_RAISED_BY = 3.0  # standard errors; not yet chosen by a committed study
 _LARGEST_SLOPE = math.exp(6.0)
 
 
