@@ -9,8 +9,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from vqpu import make_pu
-from vqpu.datasets import TASKS, load_task
-from vqpu.datasets._readers import read_idx
+from vqpu.datasets import TASKS, load_task, read_idx
 from vqpu.errors import InputError
 
 DATA = os.environ.get("VQPU_DATA_DIR")

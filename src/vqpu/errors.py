@@ -18,6 +18,10 @@ class InputTypeError(VqpuError, TypeError):
     """Data of a kind that cannot be used, such as sparse matrices."""
 
 
+class DownloadError(VqpuError, OSError):
+    """A file that could not be fetched, or that is not the file it should be."""
+
+
 class ParameterError(VqpuError, ValueError):
     """An estimator parameter outside its range."""
 
