@@ -68,7 +68,8 @@ def _open_photos(data_dir: Path, split: str) -> Iterator[_Photos]:
         yield _Photos(names, _read_file)
     elif archive.exists():
         with open_zip(archive) as members:
-            yield _Photos(_list_members(members.names, split, archive), members.read)
+            names = _list_members(members.names, split, archive)
+            yield _Photos(names, lambda name: members.read(name.removeprefix(f"{archive}/")))
     else:
         raise InputError(
             f"Neither {folder} nor {archive} exists. Put the official AFHQ (version 1) there, "
@@ -98,7 +99,10 @@ def _list_members(members: list[str], split: str, archive: Path) -> dict[str, li
                 raise InputError(f"{archive} has {split}/{match[2]}/{match[3]} in two folders.")
             found[match[2]][match[3]] = name
     return {
-        kind: [whole[name] for name in _images_among(list(whole), archive / split / kind)]
+        kind: [
+            f"{archive}/{whole[name]}"
+            for name in _images_among(list(whole), archive / split / kind)
+        ]
         for kind, whole in found.items()
     }
 

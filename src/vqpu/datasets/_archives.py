@@ -7,6 +7,7 @@ is refused here too.
 from __future__ import annotations
 
 import gzip
+import os
 import stat
 import struct
 import zipfile
@@ -141,7 +142,7 @@ def open_zip(path: Path) -> Iterator[ZipMembers]:
     with open_regular(path) as raw:
         file = _FrugalFile(raw, path)
         try:
-            archive = zipfile.ZipFile(file)  # type: ignore[call-overload]
+            archive = zipfile.ZipFile(file)
         except InputError:
             raise
         except (
@@ -168,8 +169,10 @@ class _FrugalFile:
         self.most_bytes = _ZIP_MOST_DIRECTORY
         self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
 
-    def read(self, n_bytes: int) -> bytes:
-        if not 0 <= n_bytes <= self.most_bytes:
+    def read(self, n_bytes: int = -1) -> bytes:
+        if n_bytes < 0:
+            n_bytes = os.fstat(self._file.fileno()).st_size - self._file.tell()
+        if n_bytes > self.most_bytes:
             raise InputError(
                 f"{self._path} claims {n_bytes} bytes in one piece; at most {self.most_bytes} are "
                 "read."

@@ -13,7 +13,7 @@ import threading
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import NamedTuple
 
 from vqpu.errors import DownloadError
@@ -53,19 +53,16 @@ def get(
         for _ in range(_MOST_REDIRECTS + 1):
             check_address(address, local=local)
             connection = _connect(address, local, patience)
-            try:
-                response = _ask(connection, address, headers, patience)
+            with closing(connection), _ask(connection, address, headers, patience) as response:
                 if response.status not in _REDIRECTS:
                     yield response
                     return
                 # The body of a redirect is not read: it may have no end.
                 address = urllib.parse.urljoin(address, response.getheader("Location", ""))
-            finally:
-                connection.close()
     except (OSError, http.client.HTTPException, ValueError) as error:
         if isinstance(error, DownloadError):
             raise
-        reason = str(error) or type(error).__name__
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise DownloadError(f"{address} cannot be fetched: {reason}.") from error
     raise DownloadError(f"{address} is reached by more than {_MOST_REDIRECTS} redirects.")
 
@@ -135,16 +132,27 @@ def _ask(
     """
     parts = urllib.parse.urlsplit(address)
     target = urllib.parse.urlunsplit(("", "", parts.path or "/", parts.query, ""))
-    hang_up = threading.Timer(patience.answer, _shut, [connection.sock])
-    hang_up.daemon = True
-    hang_up.start()
+    too_late = threading.Event()
+    clock = threading.Timer(patience.answer, _hang_up, [connection.sock, too_late])
+    clock.daemon = True
+    clock.start()
+    response = None
     try:
         connection.request("GET", target, headers=headers)
-        return connection.getresponse()
+        response = connection.getresponse()
+    except (OSError, http.client.HTTPException):
+        if not too_late.is_set():
+            raise
     finally:
-        hang_up.cancel()
+        clock.cancel()
+    if response is None or too_late.is_set():  # headers that break off look like headers that end
+        if response is not None:
+            response.close()
+        raise DownloadError(f"{address} did not answer within {patience.answer:g} seconds.")
+    return response
 
 
-def _shut(connected: socket.socket) -> None:
-    with suppress(OSError):  # it may have hung up first
+def _hang_up(connected: socket.socket, too_late: threading.Event) -> None:
+    too_late.set()
+    with suppress(OSError):  # the other side may have been first
         socket.socket.shutdown(connected, socket.SHUT_RDWR)

@@ -39,7 +39,7 @@ def decode_image(raw: bytes, name: str, size: int) -> NDArray[np.uint8]:
     -------
     image : ndarray of uint8, shape (size, size, 3)
     """
-    from PIL import Image
+    from PIL import Image, UnidentifiedImageError
 
     try:
         with warnings.catch_warnings():
@@ -49,6 +49,8 @@ def decode_image(raw: bytes, name: str, size: int) -> NDArray[np.uint8]:
         if fault is None:
             resized = image.convert("RGB").resize((size, size), Image.Resampling.BOX)
             return np.asarray(resized)
+    except UnidentifiedImageError:
+        fault = "is neither a JPEG nor a PNG image"
     except Exception as error:  # Pillow answers damaged files with errors of many kinds
         fault = f"cannot be decoded: {error}"
     raise InputError(f"{name} {fault}. Replace or remove it.")
