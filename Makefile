@@ -25,6 +25,7 @@ check: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/reading.py
 
 # The following need the data sets: make accuracy DATA_DIR=...
 accuracy: $(VENV)/.installed

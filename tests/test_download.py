@@ -38,6 +38,10 @@ class Handler(BaseHTTPRequestHandler):
         with suppress(OSError):  # the client hangs up, as it should
             getattr(self, f"answer_{name}")(rest)
 
+    def do_CONNECT(self) -> None:
+        self.server.requests.append((self.path, None))
+        self.start(403, Content_Length=0)
+
     def start(self, status: int = 200, **headers: object) -> None:
         self.send_response(status)
         for name, value in headers.items():
@@ -218,6 +222,19 @@ def test_download__no_server__refused(server: Server, tmp_path: Path) -> None:
     remote = server.remote("good")._replace(addresses=("http://127.0.0.1:1/x",))
     with pytest.raises(DownloadError, match=r"127.0.0.1:1/x cannot be fetched: .*refused"):
         download(remote, tmp_path)
+    assert names(tmp_path) == []
+
+
+def test_download__proxy_in_the_environment__asked_for_a_tunnel(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("no_proxy", "NO_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("https_proxy", server.address(""))
+    remote = server.remote("good")._replace(addresses=("https://example.org/x",))
+    with pytest.raises(DownloadError, match="Tunnel connection failed: 403"):
+        download(remote, tmp_path)
+    assert server.requests == [("example.org:443", None)]
     assert names(tmp_path) == []
 
 
