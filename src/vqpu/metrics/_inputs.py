@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -19,16 +20,16 @@ def read_pu_labels(y_pu: ArrayLike) -> PULabels:
 def read_labels(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return labels as an array of shape (n_samples,), n_samples >= 1, none of them missing."""
     array = _one_dimensional(name, values)
-    if array.dtype.kind not in "biufUSO":
-        raise InputError(f"{name} must hold numbers or strings. Got dtype {array.dtype} instead.")
+    if array.dtype.kind == "O" and all(isinstance(value, Real) for value in array):
+        array = array.astype(np.float64)
+    if not (array.dtype.kind in "biufU" or all(isinstance(value, str) for value in array)):
+        kinds = sorted({type(value).__name__ for value in array})
+        raise InputError(
+            f"{name} must hold numbers alone or strings alone. Got values of type {kinds} instead."
+        )
     # np.unique would take NaN for one more label, and the largest.
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise InputError(f"{name} holds NaN or infinity. Give every sample one of two labels.")
-    kinds = {type(value).__name__ for value in array.tolist()} if array.dtype.kind == "O" else set()
-    if kinds - {"str"} and kinds - {"int", "bool"}:
-        raise InputError(
-            f"{name} mixes or holds labels of type {sorted(kinds)}. Use numbers or strings alone."
-        )
     return array
 
 
