@@ -31,6 +31,8 @@ class Check(NamedTuple):
         The averaged network as it is now, batch norm folded. Look, do not touch.
     answer : Answer
         How it would judge samples if training stopped here.
+    judged : Judged
+        The held-out samples that the answer was fitted on.
     device : torch.device
         Where the network is.
     """
@@ -38,6 +40,7 @@ class Check(NamedTuple):
     row: dict[str, Any]
     network: VQNetwork
     answer: Answer
+    judged: Judged
     device: torch.device
 
     def encode(self, source: ArraySource) -> Encodings:
@@ -108,7 +111,7 @@ class Checker:
             "codes_in_use": self._codes_in_use(positive, unlabeled),
             "seconds": time.perf_counter() - self._started,
         }
-        return Check(row, folded, answer, self._device)
+        return Check(row, folded, answer, judged, self._device)
 
     def _encode(self, network: VQNetwork) -> tuple[list[Encodings], Judged]:
         def encode(indices: Indices) -> Encodings:
