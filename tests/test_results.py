@@ -29,7 +29,7 @@ def records_of(name: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["accuracy", "tables", "study"])
+@pytest.mark.parametrize("name", ["accuracy", "tables", "study", "metrics"])
 def test_summary__made_again_from_the_records__same_text(name: str) -> None:
     folder = records_of(name)
     text = script(name).summary(read_records(folder))
@@ -102,3 +102,10 @@ def test_study__default__above_naive_on_average() -> None:
         pytest.skip("the naive classifier's runs are not published yet")
     default = [row["holdout-loss, posterior"] for row in complete]
     assert sum(default) > sum(row["naive"] for row in complete)
+
+
+def test_metrics__ours__within_a_hundredth_of_the_truth_everywhere() -> None:
+    errors = script("metrics").largest_errors(read_records(records_of("metrics")), "vqpu")
+    assert {scenario for scenario, _ in errors} == {"case-control", "single-set"}
+    assert len(errors) == 2 * 10
+    assert max(errors.values()) <= 0.01
