@@ -215,37 +215,28 @@ def zip_link(folder: Path) -> None:
     afhq_zip((info, b"/etc/passwd"))(folder)
 
 
-def zip_lying_bomb(folder: Path) -> None:
-    """A member that says 100 bytes and unpacks to 400 MB."""
-    raw = zlib.compressobj(1, wbits=-15)
-    packed = b"".join([raw.compress(bytes(1 << 20)) for _ in range(400)] + [raw.flush()])
-    name = b"afhq/train/cat/b.png"
-    fields = struct.pack("<HHHHHIIIHH", 20, 0, 8, 0, 0, 0, len(packed), 100, len(name), 0)
-    local = b"PK\x03\x04" + fields + name + packed
-    entry = (
-        b"PK\x01\x02\x14\0" + fields + struct.pack("<HHHII", 0, 0, 0, 0, 0) + name
-    )  # at offset 0
-    end = b"PK\x05\x06" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(entry), len(local), 0)
-    dog = zip_entry_free(local, entry, end)
-    (folder / "afhq.zip").write_bytes(dog)
-
-
-def zip_entry_free(local: bytes, entry: bytes, end: bytes) -> bytes:
-    """Add a second, sound entry, so that both classes are there."""
-    content = image_bytes()
-    name = b"afhq/train/dog/a.png"
-    checksum = zlib.crc32(content)
+def zip_entry(name: bytes, packing: int, packed: bytes, checksum: int, size: int) -> list[bytes]:
+    """Return a member's local part and the start of its directory entry."""
     fields = struct.pack(
-        "<HHHHHIIIHH", 20, 0, 0, 0, 0, checksum, len(content), len(content), len(name), 0
+        "<HHHHHIIIHH", 20, 0, packing, 0, 0, checksum, len(packed), size, len(name), 0
     )
-    second = b"PK\x03\x04" + fields + name + content
-    second_entry = (
-        b"PK\x01\x02\x14\0" + fields + struct.pack("<HHHII", 0, 0, 0, 0, len(local)) + name
+    return [b"PK\x03\x04" + fields + name + packed, b"PK\x01\x02\x14\0" + fields]
+
+
+def zip_lying_bomb(folder: Path) -> None:
+    """A cat that says 100 bytes and unpacks to 400 MB, and a sound dog."""
+    packer = zlib.compressobj(1, wbits=-15)
+    packed = b"".join([packer.compress(bytes(1 << 20)) for _ in range(400)] + [packer.flush()])
+    sound = image_bytes()
+    names = (b"afhq/train/cat/b.png", b"afhq/train/dog/a.png")
+    cat, cat_entry = zip_entry(names[0], 8, packed, 0, 100)
+    dog, dog_entry = zip_entry(names[1], 0, sound, zlib.crc32(sound), len(sound))
+    directory = b"".join(
+        entry + struct.pack("<HHHII", 0, 0, 0, 0, offset) + name
+        for entry, offset, name in zip((cat_entry, dog_entry), (0, len(cat)), names, strict=True)
     )
-    end = b"PK\x05\x06" + struct.pack(
-        "<HHHHIIH", 0, 0, 2, 2, len(entry) + len(second_entry), len(local) + len(second), 0
-    )
-    return local + second + entry + second_entry + end
+    sizes = struct.pack("<HHHHIIH", 0, 0, 2, 2, len(directory), len(cat) + len(dog), 0)
+    (folder / "afhq.zip").write_bytes(cat + dog + directory + b"PK\x05\x06" + sizes)
 
 
 def zip_many_members(folder: Path) -> None:

@@ -1,162 +1,25 @@
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from vqpu.cli import main
+from tests.loopback import BODY, Server, names, serving
 from vqpu.datasets import DATASETS
-from vqpu.datasets._catalogue import Dataset, Remote
 from vqpu.datasets._digests import digest_fault
 from vqpu.datasets._download import download
 from vqpu.datasets._http import Patience, check_address, check_peer
 from vqpu.errors import DownloadError
 
-BODY = np.random.default_rng(0).bytes(300_000)
-DIGESTS = (f"sha256:{hashlib.sha256(BODY).hexdigest()}", f"md5:{hashlib.md5(BODY).hexdigest()}")
 SHORT = Patience(answer=0.4, window=0.3, least_bytes=1000)
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Answers by path; each misbehaves in its own way."""
-
-    server: Server
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        self.server.requests.append((self.path, self.headers.get("Range")))
-        name, _, rest = self.path.strip("/").partition("/")
-        with suppress(OSError):  # the client hangs up, as it should
-            getattr(self, f"answer_{name}")(rest)
-
-    def do_CONNECT(self) -> None:
-        self.server.requests.append((self.path, None))
-        self.start(403, Content_Length=0)
-
-    def start(self, status: int = 200, **headers: object) -> None:
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), str(value))
-        self.end_headers()
-
-    def answer_good(self, _: str) -> None:
-        wanted = self.headers.get("Range")
-        if wanted is None:
-            self.start(Content_Length=len(BODY))
-            self.wfile.write(BODY)
-            return
-        first = int(wanted.removeprefix("bytes=").removesuffix("-"))
-        span = f"bytes {first}-{len(BODY) - 1}/{len(BODY)}"
-        self.start(206, Content_Length=len(BODY) - first, Content_Range=span)
-        self.wfile.write(BODY[first:])
-
-    def answer_cut(self, _: str) -> None:
-        """Breaks off after 100,000 bytes the first time."""
-        if self.headers.get("Range"):
-            self.answer_good("")
-        else:
-            self.start(Content_Length=len(BODY))
-            self.wfile.write(BODY[:100_000])
-
-    def answer_always_cut(self, _: str) -> None:
-        self.start(Content_Length=len(BODY))
-        self.wfile.write(BODY[:100_000])
-
-    def answer_whole(self, _: str) -> None:
-        """Knows no ranges and no lengths."""
-        self.start()
-        self.wfile.write(BODY)
-
-    def answer_other(self, _: str) -> None:
-        self.start(Content_Length=len(BODY))
-        self.wfile.write(BODY[:-1] + b"x")
-
-    def answer_more(self, _: str) -> None:
-        self.start()
-        for _chunk in range(200):
-            self.wfile.write(BODY)
-
-    def answer_huge(self, _: str) -> None:
-        self.start(Content_Length=10_000_000_000)
-        self.wfile.write(BODY)
-
-    def answer_packed(self, _: str) -> None:
-        self.start(Content_Length=len(BODY), Content_Encoding="gzip")
-
-    def answer_wrong_range(self, _: str) -> None:
-        self.start(206, Content_Range=f"bytes 0-{len(BODY) - 1}/{len(BODY)}")
-        self.wfile.write(BODY)
-
-    def answer_status(self, code: str) -> None:
-        self.start(int(code), Content_Length=0)
-
-    def answer_drip(self, _: str) -> None:
-        self.start(Content_Length=len(BODY))
-        for value in BODY:
-            self.wfile.write(bytes([value]))
-            if self.server.closing.wait(0.02):
-                return
-
-    def answer_drip_header(self, _: str) -> None:
-        self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
-        while not self.server.closing.wait(0.02):
-            self.wfile.write(b"x")
-
-    def answer_silent(self, _: str) -> None:
-        self.server.closing.wait(30)
-
-    def answer_nonsense(self, _: str) -> None:
-        self.wfile.write(b"SSH-2.0-OpenSSH\r\n\r\n")
-
-    def answer_redirect(self, target: str) -> None:
-        self.start(302, Location=target)
-
-    def answer_endless_redirect(self, _: str) -> None:
-        self.start(302, Location="/good")
-        while not self.server.closing.is_set():
-            self.wfile.write(BODY)
-
-    def answer_steps(self, left: str) -> None:
-        self.start(307, Location="/good" if left == "1" else f"/steps/{int(left) - 1}")
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.requests: list[tuple[str, str | None]] = []
-        self.closing = threading.Event()
-
-    def address(self, path: str) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/{path}"
-
-    def remote(self, *paths: str, digests: tuple[str, ...] = DIGESTS) -> Remote:
-        return Remote("toy/file", tuple(map(self.address, paths)), len(BODY), digests)
 
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server() as running:
-        thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
+    with serving() as running:
         yield running
-        running.closing.set()
-        running.shutdown()
-        thread.join()
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
 @pytest.mark.parametrize("path", ["good", "whole", "redirect//good", "steps/5", "endless_redirect"])
@@ -393,78 +256,3 @@ def test_catalogue__every_remote__https_and_sha256() -> None:
             assert dataset.digests[remote.place] == remote.digests
             for address in remote.addresses:
                 check_address(address, local=False)
-
-
-def toy(server: Server, *paths: str) -> Dataset:
-    def read(*_: object) -> tuple[np.ndarray, np.ndarray]:
-        return np.zeros((3, 8, 8), np.uint8), np.array([0, 1, 1])
-
-    remote = server.remote(*paths)
-    return Dataset(
-        read,
-        (8, 8),
-        ((1, 2), (1, 2)),
-        files=((remote.place,),),
-        digests={remote.place: remote.digests},
-        remotes=(remote,),
-    )
-
-
-def test_data_command__list_fetch_check(
-    server: Server,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(DATASETS, "toy", toy(server, "good"))
-    there = ["--data-dir", str(tmp_path)]
-    assert main(["data", "list", *there]) == 0
-    assert "toy               0.3 MB  missing" in capsys.readouterr().out.replace("\n", " ")
-    assert main(["data", "check", "toy", *there]) == 1
-    captured = capsys.readouterr()
-    assert captured.out == f"FAULT  {tmp_path}/toy/file does not exist.\n"
-    assert captured.err == "vqpu: toy is not as published: see the lines marked FAULT (1).\n"
-    assert main(["data", "fetch", "toy", *there]) == 0
-    assert capsys.readouterr().out == f"{tmp_path}/toy/file has the official digest.\n"
-    assert main(["data", "check", "toy", *there]) == 0
-    assert "ok     train: 3 x 8 x 8, class counts as published." in capsys.readouterr().out
-    assert main(["data", "list", *there]) == 0
-    assert "0.3 MB  there" in capsys.readouterr().out
-
-
-def test_data_command__terminal__bar_drawn(
-    server: Server,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(DATASETS, "toy", toy(server, "good"))
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    assert main(["data", "fetch", "toy", "--data-dir", str(tmp_path)]) == 0
-    assert "toy/file" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["fetch", "afhq"], "afhq cannot be fetched: its authors publish no digest"),
-        (["fetch", "digits"], "digits cannot be fetched: it comes with scikit-learn"),
-        (["fetch", "nope"], "Unknown data set 'nope'"),
-        (["check", "nope"], "Unknown data set 'nope'"),
-        (["fetch", "toy"], "answers 404"),
-    ],
-)
-def test_data_command__refused__one_line(
-    server: Server,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: list[str],
-    message: str,
-) -> None:
-    monkeypatch.setitem(DATASETS, "toy", toy(server, "status/404"))
-    assert main(["data", *arguments, "--data-dir", str(tmp_path)]) == 1
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert names(tmp_path) == []
