@@ -1,0 +1,33 @@
+"""Samples made ready for the methods that work on them directly."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vqpu.errors import InputError
+from vqpu.priors._finding import Floats
+
+
+def draw_rows(samples: Floats, most: int, generator: np.random.Generator) -> Floats:
+    """Return the samples, or ``most`` of them drawn without replacement."""
+    if len(samples) <= most:
+        return samples
+    return samples[np.sort(generator.choice(len(samples), most, replace=False))]
+
+
+def standardise(positive: Floats, unlabeled: Floats) -> tuple[Floats, Floats]:
+    """Give every column mean 0 and deviation 1 over both sets; constant columns are dropped."""
+    stacked = varying_columns(np.concatenate([positive, unlabeled]))
+    stacked = (stacked - stacked.mean(axis=0)) / stacked.std(axis=0)
+    return stacked[: len(positive)], stacked[len(positive) :]
+
+
+def varying_columns(stacked: Floats) -> Floats:
+    """Return the columns that are not constant."""
+    varies = stacked.min(axis=0) < stacked.max(axis=0)
+    if not varies.any():
+        raise InputError(
+            "All samples of P and U are equal, so they say nothing about alpha. Give samples "
+            "with at least one column that varies."
+        )
+    return stacked[:, varies]
