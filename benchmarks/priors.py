@@ -113,7 +113,8 @@ def summary(records: list[dict[str, Any]]) -> str:
         + "; ".join(f"{name}: {d}-d, distance {far:g}" for name, (d, far) in SETTINGS.items())
         + ". The default input is boosting (cross-fitted) or samples; bayes is the true s(x). "
         "In interval: seeds whose interval holds alpha.\n",
-        "| setting | alpha | method | input | mean ± std | error | within .05 | in interval | seeds |",
+        "| setting | alpha | method | input | mean ± std | error | within .05 | in interval "
+        "| seeds |",
         "|" + " --- |" * 9,
     ]
     missed = []

@@ -41,7 +41,7 @@ def check_scores(positive: Floats, unlabeled: Floats, *, as_probabilities: bool)
 
 
 def check_samples(positive: Floats, unlabeled: Floats, method: str) -> None:
-    """Raise unless both sets are tables with enough rows."""
+    """Raise unless both sets are tables with enough rows that differ."""
     if positive.ndim != 2:
         raise InputError(
             f"'{method}' works on samples of shape (n, d), but scores of shape {positive.shape} "
@@ -50,6 +50,11 @@ def check_samples(positive: Floats, unlabeled: Floats, method: str) -> None:
     if positive.shape[1] == 0:
         raise InputError("The samples have no columns. Give samples of shape (n, d), d at least 1.")
     _check_enough(positive, unlabeled, N_FOLDS, "samples")
+    if (positive == positive[0]).all() and (unlabeled == positive[0]).all():
+        raise InputError(
+            "All samples of P and U are equal, so they say nothing about alpha. Give samples "
+            "with at least one column that varies."
+        )
 
 
 def _check_enough(positive: Floats, unlabeled: Floats, least: int, kind: str) -> None:

@@ -32,6 +32,8 @@ _ON_SCORES: dict[str, Method] = {
 _ON_PROBABILITIES = ("dedpul", "elkan-noto")
 _ON_SAMPLES: dict[str, Method] = {"km2": km2, "tice": tice}
 
+_ALLOWANCE = 0.05  # how far chance may take an estimate out of [0, 1]
+
 PRIOR_METHODS = (*_ON_SCORES, *_ON_SAMPLES)
 
 
@@ -41,12 +43,13 @@ class PriorEstimate(NamedTuple):
     Attributes
     ----------
     alpha : float
-        Share of positives inside U, in [0, 1].
+        Share of positives inside U, in [0, 1]. What a formula puts outside by up to 0.05 is 0 or 1;
+        beyond that it is an error.
     class_prior : float
         pi, their share in the population, by the scenario.
     interval : tuple of float or None
-        Where alpha lies with 90 % confidence as far as chance is concerned; None if the method
-        has no such statement. What it cannot see, overlap above all, each method's text says.
+        "bbe": its bound, which holds alpha with 90 % confidence if some scores are reached by
+        positives alone, and whose upper end holds always. None for the others.
     method, scenario : str
     """
 
@@ -131,19 +134,18 @@ def estimate_prior(
 def _conclude(
     finding: Finding, method: str, scenario: str, n_positive: int, n_unlabeled: int
 ) -> PriorEstimate:
-    """Refuse a share that cannot be; one that passes 1 or 0 by chance alone is 1 or 0."""
+    """Refuse a share that cannot be, and put one that misses [0, 1] by little at its end."""
     alpha, interval = finding
-    low, high = interval or (0.0, 1.0)
-    if low > 1 or high < 0:
+    if not -_ALLOWANCE <= alpha <= 1 + _ALLOWANCE:
         raise InputError(
-            f"'{method}' finds alpha = {alpha:.3g}, but a share lies in [0, 1]. Either nearly all of "
-            "U is positive, or the scores do not tell P from U: give better ones, or try 'bbe'."
+            f"'{method}' finds alpha = {alpha:.3g}, but a share lies in [0, 1]. Either nearly all "
+            "of U is positive, or the scores do not tell P from U: give better ones, or try 'bbe'."
         )
     alpha = min(max(alpha, 0.0), 1.0)
     return PriorEstimate(
         alpha,
         class_prior_of(alpha, n_positive, n_unlabeled, scenario),
-        None if interval is None else (max(low, 0.0), min(high, 1.0)),
+        None if interval is None else (max(interval[0], 0.0), min(interval[1], 1.0)),
         method,
         scenario,
     )

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-CONFIDENCE = 0.9  # of every interval
-
 
 class Finding(NamedTuple):
     """The share of positives inside U, as the formula gives it.
@@ -18,9 +16,9 @@ class Finding(NamedTuple):
     Attributes
     ----------
     alpha : float
-        May lie a little above 1 by chance.
+        May lie outside [0, 1].
     interval : tuple of float or None
-        Where alpha lies with 90 % confidence, as far as chance is concerned; not cut to [0, 1].
+        Where the method says alpha lies, with 90 % confidence; not cut to [0, 1].
     """
 
     alpha: float

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from vqpu.errors import InputError
 from vqpu.priors._finding import Floats
 
 
@@ -23,11 +22,5 @@ def standardise(positive: Floats, unlabeled: Floats) -> tuple[Floats, Floats]:
 
 
 def varying_columns(stacked: Floats) -> Floats:
-    """Return the columns that are not constant."""
-    varies = stacked.min(axis=0) < stacked.max(axis=0)
-    if not varies.any():
-        raise InputError(
-            "All samples of P and U are equal, so they say nothing about alpha. Give samples "
-            "with at least one column that varies."
-        )
-    return stacked[:, varies]
+    """Return the columns that are not constant; `check_samples` has seen that there is one."""
+    return stacked[:, stacked.min(axis=0) < stacked.max(axis=0)]

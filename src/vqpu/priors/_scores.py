@@ -67,6 +67,11 @@ def cross_fit_scores(
             f"predict_proba of {type(model).__name__} returned values outside [0, 1] or NaN. "
             "Give another classifier."
         )
+    if len(np.unique(probability)) <= N_FOLDS:
+        raise InputError(
+            f"{type(model).__name__} gave all samples of a fold one score, so it learnt nothing. "
+            "Give more samples, or a classifier for so few, such as LogisticRegression."
+        )
     scores = balanced_scores(probability, len(positive), len(unlabeled))
     return scores[: len(positive)], scores[len(positive) :]
 
