@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One thread a process: test workers must not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test check bench accuracy study tables clean
+.PHONY: demo test check bench accuracy study tables priors clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -35,6 +35,9 @@ study: $(VENV)/.installed
 
 tables: $(VENV)/.installed
 	$(BIN)/python benchmarks/tables.py
+
+priors: $(VENV)/.installed
+	$(BIN)/python benchmarks/priors.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

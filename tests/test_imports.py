@@ -20,7 +20,9 @@ ALLOWED: dict[str, set[str]] = {
     "_seeding": {"errors"},
     "_sources": {"errors"},
     "_twomeans": set(),
-    "_posterior": set(),
+    "_bestbin": set(),
+    "_posterior": {"_bestbin"},
+    "priors": {"errors", "_bestbin", "_parameters"},
     "nn": set(),
     "training": {"errors", "_seeding", "_twomeans"},
     "_inference": {"errors", "_sources"},
@@ -55,7 +57,9 @@ FORBIDDEN: dict[str, set[str]] = {
     "_labels": {"torch", "sklearn"},
     "_parameters": {"torch", "sklearn"},
     "_twomeans": {"torch", "sklearn"},
+    "_bestbin": {"torch", "sklearn"},
     "_posterior": {"torch", "sklearn"},
+    "priors": {"torch"},
     "cli": {"torch", "sklearn"},
 }
 

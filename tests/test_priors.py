@@ -119,6 +119,7 @@ BAD_FOR_ALL: dict[str, tuple[Any, Any, type[VqpuError], str]] = {
     "NaN in P": (changed(P, np.nan), U, InputError, "positive holds NaN or infinity in row 1"),
     "NaN in U": (P, changed(U, np.nan), InputError, "unlabeled holds NaN or infinity in row 1"),
     "infinity": (P, changed(U, -np.inf), InputError, "unlabeled holds NaN or infinity in row 1"),
+    "too large": (P, changed(U, -1e200), InputError, "unlabeled holds values beyond 1e.150"),
     "other width": (P, U[:, :2], InputError, r"shape \(12, 3\) and .* shape \(20, 2\)"),
     "scores and samples": (S_P, U, InputError, r"shape \(12,\) and .* shape \(20, 3\)"),
     "images": (np.zeros((9, 4, 4)), np.zeros((9, 4, 4)), InputError, "reshape images"),
@@ -221,6 +222,17 @@ def test_tiny_sets__a_share_or_a_clear_error(method: str, n: int) -> None:
     except InputError:
         return
     assert 0 <= found.alpha <= 1
+
+
+@pytest.mark.parametrize("scale", [1e-250, 1e140])
+@pytest.mark.parametrize("method", ON_SAMPLES)
+def test_extreme_units__same_answer(method: str, scale: float) -> None:
+    positive, unlabeled = gaussians(40, 80)
+    constant = np.full((80, 1), 5.0)
+    expected = estimate_prior(method, positive, unlabeled, random_state=0)
+    scaled = (np.hstack([part * scale, constant[: len(part)]]) for part in (positive, unlabeled))
+    found = estimate_prior(method, *scaled, random_state=0)
+    assert found.alpha == pytest.approx(expected.alpha)
 
 
 @pytest.mark.parametrize("method", PRIOR_METHODS)

@@ -22,6 +22,7 @@ from vqpu.priors._dedpul import (
 from vqpu.priors._elkan_noto import labelled_probability
 from vqpu.priors._finding import hidden_share
 from vqpu.priors._km2 import choose_kernel, distance_to_distributions, embed, find_lambda
+from vqpu.priors._samples import scale_to_unit
 from vqpu.priors._scenario import class_prior_of
 from vqpu.priors._tice import cut_columns, largest_bound, lower_bound
 
@@ -169,7 +170,7 @@ def test_tice__bound__hand_computed() -> None:
 
 def test_tice__columns__cut_into_quarters_of_their_range() -> None:
     columns = np.array([[0.0, 10.0], [0.9, 20.0], [1.0, 30.0], [4.0, 50.0]])
-    assert cut_columns(columns).tolist() == [[0, 0], [0, 1], [1, 2], [3, 3]]
+    assert cut_columns(scale_to_unit(columns)).tolist() == [[0, 0], [0, 1], [1, 2], [3, 3]]
 
 
 def test_tice__labelled_in_one_quarter__bound_hand_computed() -> None:

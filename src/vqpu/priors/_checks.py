@@ -9,6 +9,7 @@ import numpy as np
 from vqpu.errors import InputError, InputTypeError
 from vqpu.priors._finding import Floats
 
+_LARGEST = 1e150
 N_FOLDS = 5  # of cross-fitting, hence the least number of samples
 
 
@@ -85,5 +86,9 @@ def _to_array(name: str, values: Any) -> Floats:
         row = int(np.argwhere(~np.isfinite(numbers))[0][0])
         raise InputError(
             f"{name} holds NaN or infinity in row {row}. Remove the row or fill the value in."
+        )
+    if numbers.size and max(numbers.max(), -numbers.min()) > _LARGEST:
+        raise InputError(
+            f"{name} holds values beyond {_LARGEST:g}, whose squares are infinite. Rescale it."
         )
     return numbers

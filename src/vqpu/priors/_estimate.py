@@ -141,11 +141,11 @@ def _conclude(
             f"'{method}' finds alpha = {alpha:.3g}, but a share lies in [0, 1]. Either nearly all "
             "of U is positive, or the scores do not tell P from U: give better ones, or try 'bbe'."
         )
-    alpha = min(max(alpha, 0.0), 1.0)
-    return PriorEstimate(
-        alpha,
-        class_prior_of(alpha, n_positive, n_unlabeled, scenario),
-        None if interval is None else (max(interval[0], 0.0), min(interval[1], 1.0)),
-        method,
-        scenario,
-    )
+    alpha = _cut(alpha)
+    prior = class_prior_of(alpha, n_positive, n_unlabeled, scenario)
+    ends = None if interval is None else (_cut(interval[0]), _cut(interval[1]))
+    return PriorEstimate(alpha, prior, ends, method, scenario)
+
+
+def _cut(share: float) -> float:
+    return min(max(share, 0.0), 1.0)

@@ -16,11 +16,13 @@ def draw_rows(samples: Floats, most: int, generator: np.random.Generator) -> Flo
 
 def standardise(positive: Floats, unlabeled: Floats) -> tuple[Floats, Floats]:
     """Give every column mean 0 and deviation 1 over both sets; constant columns are dropped."""
-    stacked = varying_columns(np.concatenate([positive, unlabeled]))
+    stacked = scale_to_unit(np.concatenate([positive, unlabeled]))  # or tiny variances vanish
     stacked = (stacked - stacked.mean(axis=0)) / stacked.std(axis=0)
     return stacked[: len(positive)], stacked[len(positive) :]
 
 
-def varying_columns(stacked: Floats) -> Floats:
-    """Return the columns that are not constant; `check_samples` has seen that there is one."""
-    return stacked[:, stacked.min(axis=0) < stacked.max(axis=0)]
+def scale_to_unit(stacked: Floats) -> Floats:
+    """Bring every column to [0, 1]; constant ones are dropped (`check_samples` leaves one)."""
+    low, high = stacked.min(axis=0), stacked.max(axis=0)
+    varies = low < high
+    return np.asarray((stacked[:, varies] - low[varies]) / (high[varies] - low[varies]))

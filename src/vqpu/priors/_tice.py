@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.priors._finding import Finding, Floats, hidden_share
-from vqpu.priors._samples import draw_rows, varying_columns
+from vqpu.priors._samples import draw_rows, scale_to_unit
 
 LARGEST_SET = 10_000  # of P and of U; larger ones are drawn from
 # The paper's rule gives 0.06 for 4,000 samples. At 1,000 labelled and 2,400 hidden positives the
@@ -40,7 +40,7 @@ def tice(positive: Floats, unlabeled: Floats, generator: np.random.Generator) ->
         Draws the folds, and from sets of more than 10,000 samples.
     """
     sets = [draw_rows(part, LARGEST_SET, generator) for part in (positive, unlabeled)]
-    pieces = cut_columns(varying_columns(np.concatenate(sets)))
+    pieces = cut_columns(scale_to_unit(np.concatenate(sets)))
     is_labeled = np.arange(len(pieces)) < len(sets[0])
     folds = np.concatenate([generator.permutation(len(part)) % _N_FOLDS for part in sets])
     frequency = 0.5
@@ -54,10 +54,8 @@ def tice(positive: Floats, unlabeled: Floats, generator: np.random.Generator) ->
 
 
 def cut_columns(samples: Floats) -> NDArray[np.int8]:
-    """Return for every value the quarter of its column's range, 0 to 3."""
-    low, high = samples.min(axis=0), samples.max(axis=0)
-    quarter = np.minimum((samples - low) / (high - low) * _N_PIECES, _N_PIECES - 1)
-    return np.asarray(quarter.astype(np.int8))
+    """Return for every value in [0, 1] its quarter, 0 to 3."""
+    return np.asarray(np.minimum(samples * _N_PIECES, _N_PIECES - 1).astype(np.int8))
 
 
 def lower_bound(n_labeled: int, n: int, frequency: float, delta: float) -> float:
