@@ -24,6 +24,7 @@ def km2(positive: Floats, unlabeled: Floats, generator: np.random.Generator) -> 
     to the nearest distribution is small up to the true :math:`\lambda` and rises beyond; the answer
     is where its slope passes :math:`1 / \sqrt{\min(n_p, n_u)}`. As lambda is searched up to 10,
     alpha is never above 0.9; where P and U hardly differ the slope is noise and so is the answer.
+    So it is with many columns that say nothing: reduce them first (the authors use 50 components).
 
     Parameters
     ----------

@@ -30,7 +30,8 @@ def tice(positive: Floats, unlabeled: Floats, generator: np.random.Generator) ->
 
     In no subset can the share of labelled samples exceed c, the share of the labelled among the
     positives, but for chance. A tree grown on one fold looks for subsets with many labelled
-    samples; the bound is taken on the other folds.
+    samples; the bound is taken on the other folds. The more columns, the more subsets are tried,
+    and the largest of many bounds passes c by chance: alpha then comes out too small.
 
     Parameters
     ----------
