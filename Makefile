@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One thread a process: test workers must not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test check bench accuracy study tables metrics clean
+.PHONY: demo test check bench accuracy study tables metrics priors clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +39,9 @@ tables: $(VENV)/.installed
 
 metrics: $(VENV)/.installed
 	$(BIN)/python benchmarks/metrics.py
+
+priors: $(VENV)/.installed
+	$(BIN)/python benchmarks/priors.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -22,7 +22,9 @@ ALLOWED: dict[str, set[str]] = {
     "_seeding": {"errors"},
     "_sources": {"errors"},
     "_twomeans": set(),
-    "_posterior": set(),
+    "_bestbin": set(),
+    "_posterior": {"_bestbin"},
+    "priors": {"errors", "_bestbin", "_parameters", "scenarios"},
     "nn": set(),
     "training": {"errors", "_seeding", "_twomeans"},
     "_inference": {"errors", "_sources"},
@@ -45,7 +47,8 @@ ALLOWED: dict[str, set[str]] = {
     "datasets": {"errors", "_atomic", "_labels", "_parameters", "scenarios"},
     "metrics": {"errors", "_labels", "_parameters", "scenarios"},
     "experiments": {
-        "", "errors", "_atomic", "_classifier", "_sources", "datasets", "rivals", "training", "vq",
+        "", "errors", "_atomic", "_classifier", "_posterior", "_sources", "datasets", "rivals",
+        "training", "vq",
     },
     "cli": {"", "errors", "datasets", "experiments"},
     "__main__": {"cli"},
@@ -60,7 +63,9 @@ FORBIDDEN: dict[str, set[str]] = {
     "_labels": {"torch", "sklearn"},
     "_parameters": {"torch", "sklearn"},
     "_twomeans": {"torch", "sklearn"},
+    "_bestbin": {"torch", "sklearn"},
     "_posterior": {"torch", "sklearn"},
+    "priors": {"torch"},
     "cli": {"torch", "sklearn"},
 }
 
