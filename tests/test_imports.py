@@ -40,6 +40,9 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "_estimator", "_labels", "_parameters", "_posterior", "_seeding", "_sources",
         "nn", "training", "vq",
     },
+    "diagnostics": {
+        "errors", "_classifier", "_labels", "_parameters", "priors", "training",
+    },
     "rivals": {
         "errors", "_estimator", "_feeding", "_inference", "_parameters", "_seeding", "_sources",
         "nn", "training",

@@ -17,6 +17,7 @@ _HOMES = {
     "VQKMeansClassifier": "vqpu._classifier",
     "VqpuError": "vqpu.errors",
     "VqpuWarning": "vqpu.errors",
+    "diagnose": "vqpu.diagnostics",
     "make_pu": "vqpu.datasets",
     "stack_pu": "vqpu._labels",
 }
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from vqpu._classifier import VQKMeansClassifier as VQKMeansClassifier
     from vqpu._labels import stack_pu as stack_pu
     from vqpu.datasets import make_pu as make_pu
+    from vqpu.diagnostics import diagnose as diagnose
     from vqpu.errors import VqpuError as VqpuError
     from vqpu.errors import VqpuWarning as VqpuWarning
     from vqpu.rivals import NaivePUClassifier as NaivePUClassifier

@@ -165,6 +165,9 @@ class VQKMeansClassifier(
         Steps taken.
     n_holdout_ : tuple of int
         Labelled positives and unlabelled samples that some member was kept from.
+    holdout_projections_, holdout_log_odds_ : tuple of two ndarray
+        s(x) and the score of labelled positives and of unlabelled samples, each by a member that
+        was kept from the sample.
     input_shape_ : tuple
         ``(d,)`` or ``(channels, height, width)``.
     n_features_in_ : int
@@ -485,3 +488,5 @@ class VQKMeansClassifier(
         self.theoretical_alpha_ = theoretical_alpha(held_positive)
         self.positive_share_ = float((answer.log_odds(unlabeled) > 0).mean())
         self.n_holdout_ = split.n_holdout
+        self.holdout_projections_ = held_positive, held_unlabeled
+        self.holdout_log_odds_ = answer.held_out_log_odds(judged)

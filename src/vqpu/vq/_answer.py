@@ -56,7 +56,15 @@ class Answer(NamedTuple):
         """
         if not self.needs_codes:
             return self.log_odds_of_projection(encodings.projection)
-        places = self.clusters.place(encodings.representation)
+        return self._log_odds_of_places(self.clusters.place(encodings.representation))
+
+    def held_out_log_odds(self, judged: Judged) -> tuple[NDArray[np.float64], ...]:
+        """Return the scores of held-out positives and unlabelled samples."""
+        if not self.needs_codes:
+            return tuple(map(self.log_odds_of_projection, judged.projections()))
+        return tuple(map(self._log_odds_of_places, judged.places(self.clusters)))
+
+    def _log_odds_of_places(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.place_slope * (places - 0.5)
 
 
