@@ -71,7 +71,7 @@ class VQKMeansClassifier(
     n_members : int or None, default=None
         Encoders that are trained side by side and answer together. Each is kept from a part of
         the samples of its own, so that every sample is judged by an encoder that never saw it.
-        None: 5 below 3,000 samples, else 1.
+        None: 5 below 3,000 images or 30,000 vectors, else 1.
     n_vectors : int, default=8
         K for "mlp"; "conv" has as many vectors as its last feature map has places.
     vector_dim : int, default=64
@@ -96,8 +96,8 @@ class VQKMeansClassifier(
         For "follow" the share of the way per step (None: 0.05), for "adam" the learning rate
         (None: 0.003).
     dropout : float or None, default=None
-        None: 0.5 of the units for "mlp"; for "conv" 0.1 of the feature maps, or none from 3,000
-        samples on.
+        None: 0.5 of the units for "mlp" and 0.1 of the feature maps for "conv"; from 3,000
+        samples on 0.25 and none.
     augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
         Random changes of training images. "auto" shifts grey images and also mirrors colour
         images; say "shift" where a mirrored image means something else, as digits do.
@@ -299,7 +299,7 @@ class VQKMeansClassifier(
         source, labels = self._check_training_data(X, y)
         seed = draw_seed(self.random_state)
         device = choose_device(self.device)
-        n_members = self._count_members(len(source))
+        n_members = self._count_members(source)
         split = split_holdout(labels.is_positive, self.holdout, n_members, seed)
         with preserved_torch_state(device):
             objective = self._make_objective(source, split, seed, device)

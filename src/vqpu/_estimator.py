@@ -35,10 +35,12 @@ from vqpu.nn import (
 from vqpu.training import SCHEDULES, BalancedBatches, Outcome, Split
 
 AUGMENTATIONS = ("auto", "none", "shift", "flip", "flip+shift")
-_MLP_DROPOUT = 0.5
-_CONV_DROPOUT = 0.1
-_FEW_SAMPLES = 3000
+# Share of units dropped with few samples and with many.
+_MLP_DROPOUT = (0.5, 0.25)
+_CONV_DROPOUT = (0.1, 0.0)
+_FEW_SAMPLES = 3_000
 _MEMBERS = 5
+_VECTORS_FOR_ONE_MEMBER = 30_000  # vectors are cheap: several members pay up to here
 
 
 class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -166,11 +168,12 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             raise InputError(str(error)) from None
 
-    def _count_members(self, n_samples: int) -> int:
-        """Resolve ``n_members``: several where the time is there and the samples are not."""
-        if self.n_members is None:
-            return _MEMBERS if n_samples < _FEW_SAMPLES else 1
-        return int(self.n_members)
+    def _count_members(self, source: ArraySource) -> int:
+        """Resolve ``n_members``: several where they are affordable and samples are few."""
+        if self.n_members is not None:
+            return int(self.n_members)
+        limit = _FEW_SAMPLES if source.is_image else _VECTORS_FOR_ONE_MEMBER
+        return _MEMBERS if len(source) < limit else 1
 
     def _make_encoder(
         self, source: ArraySource, output_dim: int, n_members: int
@@ -214,12 +217,12 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "images, (n, h, w), (n, h, w, c) or (n, c, h, w)" if name == "conv" else "(n, d)"
             )
             raise InputError(f"encoder={name!r} needs {needed}. Got samples of shape {shape}.")
+        dropout = self.dropout
+        if dropout is None:  # with many samples it only slows learning down
+            few, many = _CONV_DROPOUT if is_image else _MLP_DROPOUT
+            dropout = few if n_samples < _FEW_SAMPLES else many
         if is_image:
-            dropout = self.dropout
-            if dropout is None:  # with many images it only slows learning down
-                dropout = _CONV_DROPOUT if n_samples < _FEW_SAMPLES else 0.0
             return ConvEncoder(shape, output_dim, dropout)
-        dropout = _MLP_DROPOUT if self.dropout is None else self.dropout
         return MLPEncoder(shape, output_dim, self.n_vectors, dropout)
 
     def _augmentation(self, source: ArraySource) -> Augmentation:

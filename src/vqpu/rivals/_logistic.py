@@ -156,7 +156,7 @@ class LogisticNetworkClassifier(NetworkClassifier):
         self._check_parameters()
         source, labels = self._check_training_data(X, y)
         seed, self._device = draw_seed(self.random_state), choose_device(self.device)
-        n_members = self._count_members(len(source))
+        n_members = self._count_members(source)
         split = split_holdout(labels.is_positive, self.holdout, n_members, seed)
         with preserved_torch_state(self._device):
             outcome = self._train(source, split, seed)
