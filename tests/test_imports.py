@@ -15,6 +15,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "vqpu"
 # ARCHITECTURE.md; a room is a module or a folder.
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "_atomic": set(),
     "_labels": {"errors"},
     "_parameters": {"errors"},
     "_seeding": {"errors"},
@@ -41,8 +42,9 @@ ALLOWED: dict[str, set[str]] = {
         "nn", "training",
     },
     "datasets": {"errors", "_labels", "_parameters"},
+    "inputs": {"errors", "_atomic", "_parameters"},
     "experiments": {
-        "", "errors", "_classifier", "_sources", "datasets", "rivals", "training", "vq",
+        "", "errors", "_atomic", "_classifier", "_sources", "datasets", "rivals", "training", "vq",
     },
     "cli": {"", "errors", "experiments"},
     "__main__": {"cli"},
@@ -52,6 +54,7 @@ FORBIDDEN: dict[str, set[str]] = {
     "nn": {"sklearn"},
     "training": {"sklearn"},
     "datasets": {"torch"},
+    "inputs": {"torch", "sklearn"},
     "_labels": {"torch", "sklearn"},
     "_parameters": {"torch", "sklearn"},
     "_twomeans": {"torch", "sklearn"},

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
-import tempfile
 from pathlib import Path
 from typing import Any
+
+from vqpu._atomic import write_atomically
 
 Record = dict[str, Any]
 
 
 def write_json(path: Path, record: Any) -> None:
     """Write ``record`` to ``path``: a temporary file, flushed to disk, renamed into place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     text = json.dumps(record, indent=1, allow_nan=False) + "\n"
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    write_atomically(path, text.encode())
 
 
 def read_records(folder: Path) -> list[Record]:
