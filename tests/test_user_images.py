@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -207,17 +209,21 @@ def test_damaged_cache__decoded_again(folders: tuple[Path, Path], damage: str) -
     np.testing.assert_array_equal(first, read(folders).X)
 
 
-def test_killed_decode__leaves_nothing_finished(folders: tuple[Path, Path]) -> None:
-    def interrupt(stage: str, done: int, _: int) -> None:
-        if (stage, done) == ("decoding", 3):
-            os._exit(9)
+KILLED = """
+import os, sys
+from vqpu.inputs import read_image_folders
+def kill(stage, done, total):
+    if (stage, done) == ("decoding", 3):
+        os.kill(os.getpid(), 9)
+read_image_folders(*sys.argv[1:3], size=16, cache_dir=sys.argv[3], progress=kill)
+"""
 
-    child = os.fork()
-    if child == 0:
-        read(folders, progress=interrupt)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
-    cache = folders[0].parent / "cache" / "images"
-    assert [path.name[:10] for path in cache.iterdir()] == [".decoding-"]
+
+def test_killed_decode__leaves_nothing_finished(folders: tuple[Path, Path]) -> None:
+    cache = folders[0].parent / "cache"
+    program = [sys.executable, "-c", KILLED, *map(str, folders), str(cache)]
+    assert subprocess.run(program, check=False).returncode == -9
+    assert [path.name[:10] for path in (cache / "images").iterdir()] == [".decoding-"]
     assert len(read(folders).X) == 7
 
 
@@ -349,7 +355,7 @@ def test_options__bad__refused(
 def test_cache_dir__cannot_be_written__one_error(folders: tuple[Path, Path]) -> None:
     blocked = folders[0].parent / "file"
     blocked.write_text("not a folder")
-    with pytest.raises(CacheError, match="cannot be used: .* choose another cache_dir"):
+    with pytest.raises(CacheError, match=r"cannot be used: .* choose another cache_dir"):
         read(folders, cache_dir=blocked)
 
 

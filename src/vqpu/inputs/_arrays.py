@@ -191,13 +191,14 @@ def _stack(positive: NDArray[Any], unlabeled: NDArray[Any], cache_dir: str | Pat
             f"{unlabeled.shape}. Both must have the same shape per sample."
         )
     dtype = np.result_type(positive.dtype, unlabeled.dtype)
-    spool = Spool(cache_dir)
-    for part in (positive, unlabeled):
-        for chunk in _chunks(part):
-            spool.write(chunk.X.astype(dtype).tobytes())
     n = len(positive) + len(unlabeled)
+    with Spool(cache_dir) as spool:
+        for part in (positive, unlabeled):
+            for chunk in _chunks(part):
+                spool.write(chunk.X.astype(dtype).tobytes())
+        X = spool.finish(dtype, (n, *positive.shape[1:]))
     y = np.repeat(np.array([1, 0]), [len(positive), len(unlabeled)])
-    return PUData(spool.finish(dtype, (n, *positive.shape[1:])), y, range(n))
+    return PUData(X, y, range(n))
 
 
 def _read_header(file: IO[bytes], where: str) -> _Header:
@@ -260,12 +261,11 @@ def _unpack(
     with archive.open(member) as file:
         header = _read_header(file, where)
         _check_size(header, member.file_size - header.offset, where)
-    spool = Spool(cache_dir)
-    with archive.open(member) as file:
+    with archive.open(member) as file, Spool(cache_dir) as spool:
         file.read(header.offset)
         n_bytes = 0
         while block := file.read(_BLOCK):
             spool.write(block)
             n_bytes += len(block)
-    _check_size(header, n_bytes, where)
-    return spool.finish(header.dtype, header.shape, header.order)
+        _check_size(header, n_bytes, where)
+        return spool.finish(header.dtype, header.shape, header.order)

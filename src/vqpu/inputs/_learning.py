@@ -8,16 +8,13 @@ from typing import Any
 from vqpu.errors import InputError
 from vqpu.inputs._samples import first_few
 from vqpu.inputs._schema import (
-    LONGEST_TEXT,
     Column,
     TableSchema,
     count_missing,
     kind_of_type,
-    mapped,
     numbers_of,
+    short_text,
 )
-
-_REMEDY = "Convert them, or leave them out with drop=[...]"
 
 
 class SchemaLearner:
@@ -108,7 +105,8 @@ class SchemaLearner:
         if refused:
             raise InputError(
                 f"{len(refused)} columns are neither numbers, booleans nor text: "
-                f"{first_few(refused)}. {_REMEDY}; dates, for instance, as days since some day."
+                f"{first_few(refused)}. Convert them (dates, say, to days since some day), "
+                "or leave them out with drop=[...]."
             )
         if not kinds:
             raise InputError("The table has no column left to learn from.")
@@ -117,13 +115,8 @@ class SchemaLearner:
     def _add_categories(self, name: str, values: Any) -> None:
         import pyarrow.compute as pc
 
-        longest = pc.max(mapped(values, pc.binary_length)).as_py() or 0
-        if longest > LONGEST_TEXT:
-            raise InputError(
-                f"Column {name!r} holds text of {longest} bytes, which is no category. {_REMEDY}."
-            )
         known = self._categories[name]
-        known.update(pc.unique(values).to_pylist())
+        known.update(pc.unique(short_text(name, values)).to_pylist())
         if len(known) > self._max_categories:
             raise InputError(
                 f"Column {name!r} has more than {self._max_categories} distinct texts, so it is "

@@ -185,6 +185,29 @@ def numbers_of(name: str, values: Any) -> NDArray[np.float64]:
     return array
 
 
+def short_text(name: str, values: Any) -> Any:
+    """Return a column of text as large_string or a dictionary of it, refusing long texts.
+
+    The length is looked at before anything is copied: views may share one huge text.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(values.type):
+        return pa.DictionaryArray.from_arrays(values.indices, short_text(name, values.dictionary))
+    if pa.types.is_string_view(values.type):  # 16 bytes a view, the length in the first four
+        views = np.frombuffer(values.buffers()[1], np.int32).reshape(-1, 4)
+        longest = views[values.offset : values.offset + len(values), 0].max(initial=0)
+    else:
+        longest = pc.max(pc.binary_length(values)).as_py() or 0
+    if longest > LONGEST_TEXT:
+        raise InputError(
+            f"Column {name!r} holds text of {longest} bytes, too long for a category or an id. "
+            "Leave it out with drop=[...]."
+        )
+    return values.cast(pa.large_string())
+
+
 def _check_fits(column: Column, values: Any) -> None:
     kind = kind_of_type(values.type)
     if kind != column.kind:
@@ -207,15 +230,15 @@ def _category_codes(column: Column, values: Any) -> NDArray[np.int64]:
     known = pa.array(column.categories, pa.large_string())
 
     def find(plain: Any) -> Any:
-        return pc.index_in(plain.cast(pa.large_string()), value_set=known)
+        return pc.index_in(plain, value_set=known)
 
+    values = short_text(column.name, values)
     codes = mapped(values, find)
     if codes.null_count:
         unknown = pc.unique(values.filter(pc.is_null(codes)))
-        texts = [str(value)[:LONGEST_TEXT] for value in unknown[:6].to_pylist()]
         raise InputError(
             f"Column {column.name!r} has {codes.null_count} rows with values that training never "
-            f"saw: {first_few(texts)}. Known are {first_few(column.categories)}."
+            f"saw: {first_few(unknown[:6].to_pylist())}. Known are {first_few(column.categories)}."
         )
     array: NDArray[np.int64] = codes.to_numpy(zero_copy_only=False).astype(np.int64)
     return array

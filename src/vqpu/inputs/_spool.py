@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -22,7 +22,9 @@ def cache_folder(cache_dir: str | Path | None) -> Path:
 
 
 class Spool:
-    """Bytes that become one array. The file has no name, so nothing is left behind.
+    """Bytes that become one array, used in a ``with`` statement.
+
+    The file has no name, so nothing is left behind, whatever happens.
 
     Parameters
     ----------
@@ -38,6 +40,12 @@ class Spool:
         except OSError as error:
             raise self._error(error) from error
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
     def write(self, data: bytes | memoryview) -> None:
         """Append bytes."""
         try:
@@ -48,14 +56,12 @@ class Spool:
     def finish(
         self, dtype: DTypeLike, shape: tuple[int, ...], order: Literal["C", "F"] = "C"
     ) -> NDArray[Any]:
-        """Return all that was written as a read-only memory map, and close the file."""
+        """Return all that was written as a read-only memory map, which outlives the spool."""
         try:
             self._file.flush()
             return np.memmap(self._file, dtype, "r", shape=shape, order=order)
         except OSError as error:
             raise self._error(error) from error
-        finally:
-            self._file.close()
 
     def _error(self, error: OSError) -> CacheError:
         return CacheError(

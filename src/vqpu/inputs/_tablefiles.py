@@ -103,14 +103,14 @@ class _CsvFile:
         self._check_first_line()
         fixed = {name: pa.type_for_alias(_ARROW_TYPES[kind]) for name, kind in kinds.items()}
         fixed |= {name: pa.string() for name in text}
-        reader = self._open(fixed, None)
-        for name, values in zip(reader.schema.names, _first_columns(reader), strict=True):
+        with self._open(fixed, None) as reader:
+            first = next(iter(reader), None)
+        if first is None or not first.num_rows:
+            raise InputError(f"{path} has no rows.")
+        for name, values in zip(first.schema.names, first.columns, strict=True):
             if pa.types.is_integer(values.type) and _fit_float64(values):
                 fixed[name] = pa.float64()
-        self.schema = pa.schema(
-            [pa.field(f.name, fixed.get(f.name, f.type)) for f in reader.schema]
-        )
-        reader.close()
+        self.schema = pa.schema([(f.name, fixed.get(f.name, f.type)) for f in first.schema])
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:  # noqa: ARG002
         types = {field.name: field.type for field in self.schema}
@@ -203,15 +203,6 @@ def _fit_float64(integers: Any) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
-
-
-def _first_columns(reader: Any) -> list[Any]:
-    import pyarrow as pa
-
-    try:
-        return list(reader.read_next_batch().columns)
-    except StopIteration:
-        return [pa.array([], field.type) for field in reader.schema]
 
 
 def _check_names(path: Path, names: Sequence[str]) -> None:

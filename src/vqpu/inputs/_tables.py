@@ -14,12 +14,12 @@ from vqpu.errors import InputError
 from vqpu.inputs._learning import SchemaLearner
 from vqpu.inputs._samples import Chunk, PUData, check_both_kinds
 from vqpu.inputs._schema import (
-    LONGEST_TEXT,
     TableSchema,
     check_columns,
     count_missing,
     kind_of_type,
     mapped,
+    short_text,
 )
 from vqpu.inputs._spool import Spool
 from vqpu.inputs._tablefiles import TableFile, open_table, stream
@@ -174,19 +174,19 @@ def _encode_all(
     cache_dir: str | Path | None,
 ) -> tuple[NDArray[np.float64], list[NDArray[np.int64]], Sequence[Any]]:
     """Return X of all tables, y of each (zeros without a label column), and the names."""
-    spool = Spool(cache_dir)
     labels: list[NDArray[np.int64]] = []
     names: list[Any] = []
-    for table in tables:
-        parts = []
-        for chunk in _encoded(table, schema, roles):
-            spool.write(chunk.X.tobytes())
-            parts.append(np.zeros(len(chunk.X), np.int64) if chunk.y is None else chunk.y)
-            if roles.id_column is not None:
-                names += chunk.names
-        labels.append(np.concatenate(parts))
-    n = sum(len(part) for part in labels)
-    X = spool.finish(np.float64, (n, schema.n_features))
+    with Spool(cache_dir) as spool:
+        for table in tables:
+            parts = []
+            for chunk in _encoded(table, schema, roles):
+                spool.write(chunk.X.tobytes())
+                parts.append(np.zeros(len(chunk.X), np.int64) if chunk.y is None else chunk.y)
+                if roles.id_column is not None:
+                    names += chunk.names
+            labels.append(np.concatenate(parts))
+        n = sum(len(part) for part in labels)
+        X = spool.finish(np.float64, (n, schema.n_features))
     return X, labels, range(n) if roles.id_column is None else names
 
 
@@ -202,6 +202,8 @@ def _encoded(table: TableFile, schema: TableSchema, roles: _Roles) -> Iterator[C
             y = _labels(roles.label, roles.positive, batch.column(roles.label))
         yield Chunk(schema.encode(batch), names, y)
         start += batch.num_rows
+    if start == 0:
+        raise InputError(f"{table.path} has no rows.")
 
 
 def _labels(label: str, positive: Any, values: Any) -> NDArray[np.int64]:
@@ -234,7 +236,6 @@ def _some_labels(table: TableFile, label: str) -> list[str]:
 
 def _ids(name: str, values: Any) -> list[Any]:
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     is_text = kind_of_type(values.type) == "category"
     if not is_text and not pa.types.is_integer(values.type):
@@ -242,7 +243,5 @@ def _ids(name: str, values: Any) -> list[Any]:
     n_missing = count_missing(values)
     if n_missing:
         raise InputError(f"The id column {name!r} has {n_missing} missing values.")
-    if is_text and (pc.max(mapped(values, pc.binary_length)).as_py() or 0) > LONGEST_TEXT:
-        raise InputError(f"The id column {name!r} has values of more than {LONGEST_TEXT} bytes.")
-    ids: list[Any] = values.to_pylist()
+    ids: list[Any] = (short_text(name, values) if is_text else values).to_pylist()
     return ids
