@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps
 
 from vqpu.errors import BrokenImageError, BrokenImageWarning, CacheError, InputError, ParameterError
-from vqpu.inputs import find_images, iter_images, kind_of, read_image_folders, read_labeled_images
+from vqpu.inputs import (
+    find_images,
+    iter_images,
+    kind_of,
+    read_image_folders,
+    read_labeled_images,
+    show_progress,
+)
 
 
 def noise(height: int, width: int, *channels: int, seed: int = 0) -> NDArray[np.uint8]:
@@ -164,6 +171,19 @@ def test_second_read__files_long_at_rest__not_even_hashed(
     stages.clear()
     read(folders, progress=lambda stage, *_: stages.append(stage))
     assert stages == []
+
+
+def test_shown_progress__no_terminal__a_line_a_tenth(
+    folders: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with show_progress() as progress:
+        read(folders, progress=progress)
+        for done in range(1, 1001):
+            progress("decoding", done, 1000)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "checking images: 1 of 7"
+    assert lines[-1] == "decoding images: 1000 of 1000"
+    assert len(lines) == 7 + 7 + 10
 
 
 def test_moved_folder__same_content__not_decoded_again(

@@ -13,6 +13,7 @@ from vqpu.inputs._imagelist import find_images as find_images
 from vqpu.inputs._images import iter_images as iter_images
 from vqpu.inputs._images import read_image_folders as read_image_folders
 from vqpu.inputs._images import read_labeled_images as read_labeled_images
+from vqpu.inputs._progress import show_progress as show_progress
 from vqpu.inputs._samples import Broken as Broken
 from vqpu.inputs._samples import Chunk as Chunk
 from vqpu.inputs._samples import PUData as PUData

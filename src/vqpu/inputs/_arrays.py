@@ -148,7 +148,7 @@ def read_array_file(path: str | Path, *, cache_dir: str | Path | None = None) ->
             f"y in {path} must hold 1 for positives and 0 for unlabelled samples, both. Its "
             f"values are {first_few(values.tolist())}."
         )
-    return PUData(X, y.astype(np.int64), range(len(X)))
+    return PUData(X, y.astype(np.int8), range(len(X)))
 
 
 def iter_array(path: str | Path, *, cache_dir: str | Path | None = None) -> Iterator[Chunk]:
@@ -197,7 +197,7 @@ def _stack(positive: NDArray[Any], unlabeled: NDArray[Any], cache_dir: str | Pat
             for chunk in _chunks(part):
                 spool.write(chunk.X.astype(dtype).tobytes())
         X = spool.finish(dtype, (n, *positive.shape[1:]))
-    y = np.repeat(np.array([1, 0]), [len(positive), len(unlabeled)])
+    y = np.repeat(np.array([1, 0], np.int8), [len(positive), len(unlabeled)])
     return PUData(X, y, range(n))
 
 

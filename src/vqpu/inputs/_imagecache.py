@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import shutil
 import tempfile
@@ -143,7 +144,7 @@ def _open_entry(folder: Path, rule: ImageRule) -> CachedImages | None:
     except (FileNotFoundError, ValueError, TypeError, KeyError):
         return None
     shape = (n_good, *rule.shape)
-    if n_bytes != int(np.prod(shape, dtype=np.int64)):
+    if n_bytes != math.prod(shape):
         return None
     if n_good == 0:  # an empty file cannot be mapped
         return CachedImages(np.empty(shape, np.uint8), broken)

@@ -29,7 +29,7 @@ class LabeledFiles(NamedTuple):
     """Files named by a CSV, in its order, and ``y``: 1 for the positive value, 0 for others."""
 
     paths: list[Path]
-    y: NDArray[np.int64]
+    y: NDArray[np.int8]
 
 
 def find_images(folder: str | Path) -> list[Path]:
@@ -52,7 +52,7 @@ def find_images(folder: str | Path) -> list[Path]:
             else:
                 others[ending or "no ending"] += 1
     if not found:
-        kinds = ", ".join(f"{count} with {kind}" for kind, count in others.most_common(5))
+        kinds = ", ".join(f"{count} with {kind}" for kind, count in sorted(others.items())[:5])
         seen = f"its files are others ({kinds})" if others else "it is empty"
         raise InputError(
             f"{root} holds no images: {seen}. Expected files ending in "
@@ -108,7 +108,7 @@ def read_label_file(
             f"{len(missing)} of {len(names)} files named by {labels} are not in {folder}: "
             f"{first_few(missing)}."
         )
-    y = np.array([label == str(positive) for _, label in rows], dtype=np.int64)
+    y = np.array([label == str(positive) for _, label in rows], dtype=np.int8)
     check_both_kinds(y, str(labels), positive, [label for _, label in rows])
     return LabeledFiles([folder / name for name in names], y)
 

@@ -41,7 +41,7 @@ class PUData(NamedTuple):
     ----------
     X : ndarray of shape (n, ...)
         Images (n, h, w, 3) or (n, h, w) of uint8, or rows (n, d). Usually a read-only memory map.
-    y : ndarray of int64, shape (n,)
+    y : ndarray of int8, shape (n,)
         1 for labelled positives, 0 for unlabelled samples.
     names : sequence of length n
         Where each sample came from: a path, the value of the id column, or the row number.
@@ -52,7 +52,7 @@ class PUData(NamedTuple):
     """
 
     X: NDArray[Any]
-    y: NDArray[np.int64]
+    y: NDArray[np.int8]
     names: Sequence[Any]
     broken: tuple[Broken, ...] = ()
     schema: TableSchema | None = None
@@ -66,7 +66,7 @@ class Chunk(NamedTuple):
     X : ndarray of shape (n, ...)
     names : sequence of length n
         As in :class:`PUData`.
-    y : ndarray of int64, shape (n,), or None
+    y : ndarray of int8, shape (n,), or None
         1 where the label column has the positive value, if one was asked for.
     broken : tuple of Broken
         Files met in this part of the stream that were left out.
@@ -74,7 +74,7 @@ class Chunk(NamedTuple):
 
     X: NDArray[Any]
     names: Sequence[Any]
-    y: NDArray[np.int64] | None = None
+    y: NDArray[np.int8] | None = None
     broken: tuple[Broken, ...] = ()
 
 
@@ -116,7 +116,7 @@ def check_regular_file(path: Path) -> None:
         raise InputError(f"{path} is {kind}, but a file is expected here.")
 
 
-def check_both_kinds(y: NDArray[np.int64], where: str, positive: Any, labels: list[str]) -> None:
+def check_both_kinds(y: NDArray[np.int8], where: str, positive: Any, labels: list[str]) -> None:
     """Refuse labels without the positive value, or with nothing else."""
     if not len(y):
         raise InputError(f"{where} has no rows.")

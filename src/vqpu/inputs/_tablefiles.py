@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vqpu.errors import InputError, MissingDependencyError, VqpuError
+from vqpu.inputs._feather import check_feather
 from vqpu.inputs._samples import TABLE_ENDINGS, check_regular_file, first_few
 
 MOST_COLUMNS = 20_000
@@ -108,6 +109,8 @@ class _CsvFile:
         if first is None or not first.num_rows:
             raise InputError(f"{path} has no rows.")
         for name, values in zip(first.schema.names, first.columns, strict=True):
+            if pa.types.is_binary(values.type):
+                raise InputError(f"Column {name!r} of {path} is not UTF-8: save the file as UTF-8.")
             if pa.types.is_integer(values.type) and _fit_float64(values):
                 fixed[name] = pa.float64()
         self.schema = pa.schema([(f.name, fixed.get(f.name, f.type)) for f in first.schema])
@@ -169,13 +172,18 @@ class _ParquetFile:
 
 
 class _FeatherFile:
+    """Read from its start as a stream, so that what was checked is what is read."""
+
     def __init__(self, path: Path) -> None:
         import pyarrow as pa
 
         self.path = path
-        with pa.memory_map(str(path)) as file, pa.ipc.open_file(file) as reader:
+        n_batches = check_feather(path)
+        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
             self.schema = reader.schema
-            _check_width(path, len(self.schema))
+            if reader.num_record_batches != n_batches:
+                raise InputError(f"{path} is damaged: its index and its batches disagree.")
+        _check_width(path, len(self.schema))
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:  # noqa: ARG002
         import pyarrow as pa
@@ -184,14 +192,12 @@ class _FeatherFile:
             included_fields=[self.schema.get_field_index(name) for name in columns],
             use_threads=False,
         )
-        with (
-            pa.memory_map(str(self.path)) as file,
-            pa.ipc.open_file(file, options=options) as reader,
-        ):
-            for index in range(reader.num_record_batches):
-                batch = reader.get_batch(index)
-                batch.validate(full=True)  # Arrow trusts offsets in such files unless asked
-                yield batch
+        with pa.OSFile(str(self.path)) as file:
+            file.seek(8)  # behind the magic
+            with pa.ipc.open_stream(file, options=options) as reader:
+                for batch in reader:
+                    batch.validate(full=True)  # Arrow trusts offsets in such files unless asked
+                    yield batch
 
 
 def _fit_float64(integers: Any) -> bool:

@@ -111,7 +111,7 @@ def read_tables(
     tables = [open_table(path, text=roles.names) for path in (positives, unlabeled)]
     schema = _learn(tables, roles, drop, max_categories)
     X, parts, names = _encode_all(tables, schema, roles, cache_dir)
-    y = np.repeat(np.array([1, 0]), [len(part) for part in parts])
+    y = np.repeat(np.array([1, 0], np.int8), [len(part) for part in parts])
     return PUData(X, y, names, schema=schema)
 
 
@@ -172,16 +172,16 @@ def _encode_all(
     schema: TableSchema,
     roles: _Roles,
     cache_dir: str | Path | None,
-) -> tuple[NDArray[np.float64], list[NDArray[np.int64]], Sequence[Any]]:
+) -> tuple[NDArray[np.float64], list[NDArray[np.int8]], Sequence[Any]]:
     """Return X of all tables, y of each (zeros without a label column), and the names."""
-    labels: list[NDArray[np.int64]] = []
+    labels: list[NDArray[np.int8]] = []
     names: list[Any] = []
     with Spool(cache_dir) as spool:
         for table in tables:
             parts = []
             for chunk in _encoded(table, schema, roles):
                 spool.write(chunk.X.tobytes())
-                parts.append(np.zeros(len(chunk.X), np.int64) if chunk.y is None else chunk.y)
+                parts.append(np.zeros(len(chunk.X), np.int8) if chunk.y is None else chunk.y)
                 if roles.id_column is not None:
                     names += chunk.names
             labels.append(np.concatenate(parts))
@@ -206,7 +206,7 @@ def _encoded(table: TableFile, schema: TableSchema, roles: _Roles) -> Iterator[C
         raise InputError(f"{table.path} has no rows.")
 
 
-def _labels(label: str, positive: Any, values: Any) -> NDArray[np.int64]:
+def _labels(label: str, positive: Any, values: Any) -> NDArray[np.int8]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -214,7 +214,7 @@ def _labels(label: str, positive: Any, values: Any) -> NDArray[np.int64]:
         return pc.equal(plain, pa.scalar(str(positive)).cast(plain.type))
 
     if pa.types.is_null(values.type):
-        return np.zeros(len(values), np.int64)
+        return np.zeros(len(values), np.int8)
     try:
         found = pc.fill_null(mapped(values, is_positive), False)
     except pa.ArrowException as error:
@@ -222,7 +222,7 @@ def _labels(label: str, positive: Any, values: Any) -> NDArray[np.int64]:
             f"The positive value {str(positive)!r} cannot be compared with column {label!r} of "
             f"type {values.type}."
         ) from error
-    array: NDArray[np.int64] = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    array: NDArray[np.int8] = found.to_numpy(zero_copy_only=False).astype(np.int8)
     return array
 
 
