@@ -53,6 +53,22 @@ def zip_of(change: Callable[[bytes], bytes] = lambda data: data, /, **members: b
     return change(file.getvalue())
 
 
+def zeros_in_one_page() -> bytes:
+    """A Parquet file of ten kilobytes with a page of 160 MB."""
+    sink = io.BytesIO()
+    parquet.write_table(
+        pa.table({"x": np.zeros(20_000_000), "l": np.zeros(20_000_000, bool)}),
+        sink,
+        compression="zstd",
+        use_dictionary=False,
+        row_group_size=1 << 30,
+        data_page_size=1 << 30,
+        write_batch_size=1 << 30,
+        max_rows_per_page=1 << 30,
+    )
+    return sink.getvalue()
+
+
 def table_bytes(kind: str, **columns: Any) -> bytes:
     table = pa.table(
         columns or {"x": np.arange(5000.0), "c": ["a", "b"] * 2500, "l": [1, 0] * 2500}

@@ -20,11 +20,16 @@ from tests.hostile_files import (  # noqa: E402
     npy_bytes,
     png_of_zeros,
     table_bytes,
+    zeros_in_one_page,
     zip_of,
 )
 
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="memory is read from /proc"
+)
+
 PROGRAM = """
-import json, resource, sys, warnings
+import json, sys, warnings
 from pathlib import Path
 import numpy, PIL.Image, pyarrow.compute, pyarrow.csv, pyarrow.ipc, pyarrow.parquet
 from vqpu import inputs
@@ -43,8 +48,9 @@ def read(path, cache):
         schema = inputs.read_table(path, label="l", positive=1, cache_dir=cache).schema
         for _ in inputs.iter_table(path, schema): pass
 
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def peak():  # not ru_maxrss, which a process inherits from the one that started it
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 before, refused = peak(), []
 for name in sys.argv[2:]:
@@ -86,6 +92,7 @@ def test_bombs__at_most_300_mb(tmp_path: Path) -> None:
         "line.csv": b"x,l\n" + b"1" * 20_000_000,
         "columns.csv": b"," * 1_000_000 + b"\n",
         "text.parquet": table_bytes("parquet", x=text, l=np.arange(100_000)),
+        "page.parquet": zeros_in_one_page(),
         "zeros.feather": table_bytes("feather", x=np.zeros(40_000_000)),
         "terabytes.npy": npy_bytes((10**12, 10)),
     }.items():
@@ -125,7 +132,7 @@ def test_tables__ten_times_the_rows__same_memory(ending: str, tmp_path: Path) ->
     for n in (100_000, 1_000_000):
         rng = np.random.default_rng(0)
         table = pa.table(
-            {f"c{i}": rng.integers(0, 999, n) for i in range(8)} | {"l": np.arange(n) % 2}
+            {f"c{i}": rng.integers(0, 999, n) for i in range(16)} | {"l": np.arange(n) % 2}
         )
         path = tmp_path / f"{n}.{ending}"
         if ending == "csv":
@@ -135,7 +142,8 @@ def test_tables__ten_times_the_rows__same_memory(ending: str, tmp_path: Path) ->
         else:
             feather.write_feather(table, path)
         peaks.append(run_apart(tmp_path / "cache", path)[1])
-    assert peaks[1] <= 1.15 * peaks[0], peaks
+    # As one array the larger table has 128 MB, and the small one does not fill all buffers yet.
+    assert peaks[1] - peaks[0] <= 48, peaks
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz", "csv", "parquet", "feather", "PNG", "JPEG", "GIF"])

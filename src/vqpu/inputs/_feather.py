@@ -15,7 +15,7 @@ from vqpu.errors import InputError
 # One batch may unpack to this many bytes, or to this many times what it has on disk.
 _MOST_BYTES = 1 << 28
 _MOST_RATIO = 16
-_MAGIC = b"ARROW1\0\0"
+FEATHER_MAGIC = b"ARROW1\0\0"
 
 _MESSAGE_HEADER = 2
 _DICTIONARY_DATA = 1
@@ -28,7 +28,7 @@ def check_feather(path: Path) -> int:
 
     n_batches = 0
     with pa.memory_map(str(path)) as file:
-        if file.read(len(_MAGIC)) != _MAGIC:
+        if file.read(len(FEATHER_MAGIC)) != FEATHER_MAGIC:
             raise InputError(f"{path} is no Feather (version 2) file.")
         for message in pa.ipc.MessageReader.open_stream(file):
             if message.type == "schema":

@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vqpu.errors import InputError, MissingDependencyError, VqpuError
-from vqpu.inputs._feather import check_feather
+from vqpu.inputs._feather import FEATHER_MAGIC, check_feather
+from vqpu.inputs._parquet import check_parquet
 from vqpu.inputs._samples import TABLE_ENDINGS, check_regular_file, first_few
 
 MOST_COLUMNS = 20_000
 _BATCH_VALUES = 1 << 20
 _MOST_ROWS = 1 << 16
 # Longest line of a CSV file; pyarrow reads blocks of this size and refuses lines beyond one.
-_CSV_BLOCK = 1 << 22
-# Largest part of a column that Parquet may unpack at once.
-_MOST_CHUNK_BYTES = 1 << 28
+_CSV_BLOCK = 1 << 20
 _ARROW_TYPES = {"number": "float64", "boolean": "bool", "category": "string"}
 
 
@@ -75,6 +74,7 @@ def stream(table: TableFile, columns: Sequence[str], width: int) -> Iterator[Any
     rows = max(1, min(_MOST_ROWS, _BATCH_VALUES // max(1, width)))
     try:
         for batch in table.batches(columns, rows):
+            batch.validate(full=True)  # Arrow trusts offsets and text in files unless asked
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
     except VqpuError:
@@ -164,10 +164,10 @@ class _ParquetFile:
             for field in self.schema
             if field.name in columns and any(check(field.type) for check in is_text)
         ]
+        check_parquet(self.path, set(columns))
         with parquet.ParquetFile(
             self.path, read_dictionary=text, buffer_size=1 << 16, pre_buffer=False
         ) as file:
-            _check_chunks(self.path, file.metadata, set(columns))
             yield from file.iter_batches(rows, columns=list(columns), use_threads=False)
 
 
@@ -179,9 +179,10 @@ class _FeatherFile:
 
         self.path = path
         n_batches = check_feather(path)
-        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+        with pa.OSFile(str(path)) as file, self._stream(file) as reader:
             self.schema = reader.schema
-            if reader.num_record_batches != n_batches:
+        with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
+            if reader.num_record_batches != n_batches or reader.schema != self.schema:
                 raise InputError(f"{path} is damaged: its index and its batches disagree.")
         _check_width(path, len(self.schema))
 
@@ -192,12 +193,14 @@ class _FeatherFile:
             included_fields=[self.schema.get_field_index(name) for name in columns],
             use_threads=False,
         )
-        with pa.OSFile(str(self.path)) as file:
-            file.seek(8)  # behind the magic
-            with pa.ipc.open_stream(file, options=options) as reader:
-                for batch in reader:
-                    batch.validate(full=True)  # Arrow trusts offsets in such files unless asked
-                    yield batch
+        with pa.OSFile(str(self.path)) as file, self._stream(file, options) as reader:
+            yield from reader
+
+    def _stream(self, file: Any, options: Any = None) -> Any:
+        import pyarrow as pa
+
+        file.seek(len(FEATHER_MAGIC))
+        return pa.ipc.open_stream(file, options=options)
 
 
 def _fit_float64(integers: Any) -> bool:
@@ -223,21 +226,6 @@ def _check_width(path: Path, n_columns: int) -> None:
             f"{path} has {n_columns} columns; at most {MOST_COLUMNS} can be read. Save such data "
             "as an .npy array."
         )
-
-
-def _check_chunks(path: Path, metadata: Any, columns: set[str]) -> None:
-    for group in range(metadata.num_row_groups):
-        row_group = metadata.row_group(group)
-        for index in range(row_group.num_columns):
-            chunk = row_group.column(index)
-            if chunk.path_in_schema not in columns:
-                continue
-            if chunk.total_uncompressed_size > _MOST_CHUNK_BYTES:
-                raise InputError(
-                    f"{path} packs {chunk.total_uncompressed_size} bytes of column "
-                    f"{chunk.path_in_schema!r} into one row group; at most {_MOST_CHUNK_BYTES} "
-                    "are unpacked. Save it again with smaller row groups, or drop the column."
-                )
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
