@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -41,3 +43,10 @@ def test_table__fit_then_predict_a_stream__as_on_the_array(tmp_path: Path) -> No
     assert data.schema is not None
     (chunk,) = iter_table(tmp_path / "t.csv", data.schema)
     np.testing.assert_array_equal(model.predict(chunk.X), model.predict(data.X))
+
+
+def test_import__loads_no_decoder() -> None:
+    heavy = ("torch", "sklearn", "pyarrow", "PIL", "rich")
+    code = f"import sys, vqpu.inputs; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
