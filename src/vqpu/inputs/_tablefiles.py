@@ -15,7 +15,7 @@ MOST_COLUMNS = 20_000
 _BATCH_VALUES = 1 << 20
 _MOST_ROWS = 1 << 16
 # Longest line of a CSV file; pyarrow reads blocks of this size and refuses lines beyond one.
-_CSV_BLOCK = 1 << 20
+_CSV_BLOCK = 1 << 19
 _ARROW_TYPES = {"number": "float64", "boolean": "bool", "category": "string"}
 
 
