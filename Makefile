@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One thread a process: test workers must not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test check bench accuracy study tables clean
+.PHONY: demo test check bench accuracy study tables metrics priors clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -25,6 +25,7 @@ check: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/speed.py
+	$(BIN)/python benchmarks/reading.py
 
 # The following need the data sets: make accuracy DATA_DIR=...
 accuracy: $(VENV)/.installed
@@ -35,6 +36,12 @@ study: $(VENV)/.installed
 
 tables: $(VENV)/.installed
 	$(BIN)/python benchmarks/tables.py
+
+metrics: $(VENV)/.installed
+	$(BIN)/python benchmarks/metrics.py
+
+priors: $(VENV)/.installed
+	$(BIN)/python benchmarks/priors.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

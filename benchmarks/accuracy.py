@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from vqpu.experiments import (
-    environment,
     make_problem,
     read_records,
     run_method,
+    run_missing,
     set_threads,
-    write_json,
 )
 
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "accuracy"
@@ -36,6 +35,7 @@ CASES: dict[str, tuple[int, int, tuple[int, ...], tuple[str, ...]]] = {
 
 
 def run_one(task: str, method: str, seed: int, data_dir: Path) -> dict[str, Any]:
+    set_threads(2)
     n_positive, n_unlabeled, _, _ = CASES[task]
     problem = make_problem(
         task,
@@ -47,7 +47,7 @@ def run_one(task: str, method: str, seed: int, data_dir: Path) -> dict[str, Any]
     )
     record = run_method(method, problem, seed=seed)
     sizes = {"task": task, "alpha": 0.5, "n_positive": n_positive, "n_unlabeled": n_unlabeled}
-    return {**sizes, **record, "environment": environment()}
+    return {**sizes, **record}
 
 
 def summary(records: list[dict[str, Any]]) -> str:
@@ -76,16 +76,14 @@ def main() -> None:
     parser.add_argument("data_dir", type=Path)
     parser.add_argument("--only", choices=list(CASES))
     arguments = parser.parse_args()
-    set_threads(2)
-    for task, (_, _, seeds, methods) in CASES.items():
-        if arguments.only not in (None, task):
-            continue
-        for method in methods:
-            for seed in seeds:
-                path = RESULTS / f"{task}_{method}_seed{seed}.json"
-                if not path.exists():
-                    write_json(path, run_one(task, method, seed, arguments.data_dir))
-                    print(f"done: {path.name}", flush=True)
+    jobs = {
+        RESULTS / f"{task}_{method}_seed{seed}.json": (task, method, seed, arguments.data_dir)
+        for task, (_, _, seeds, methods) in CASES.items()
+        if arguments.only in (None, task)
+        for method in methods
+        for seed in seeds
+    }
+    run_missing(run_one, jobs, workers=1)
     text = summary(read_records(RESULTS))
     (RESULTS / "summary.md").write_text(text)
     print(text)

@@ -63,12 +63,12 @@ class Bench:
         self.X, self.y = images(n)
         self.model = VQKMeansClassifier(random_state=0)
         self.source, labels = self.model._check_training_data(self.X, self.y)
-        self.split = split_holdout(labels.is_positive, self.model.holdout, 0)
+        self.split = split_holdout(labels.is_positive, self.model.holdout, 1, 0)
         self.objective = self.model._make_objective(self.source, self.split, 0, CPU)
         self.optimizer = make_optimizer(self.objective.network, 1e-3, "follow", 0.05)
         self.checker = self.model._make_checker(self.objective, self.source, self.split, 0, CPU)
         self.step = 0
-        self.bare = list(self.model._make_encoder(self.source, 64).children())[1]
+        self.bare = self.model._make_encoder(self.source, 64, 1).members[0]
         self.bare_optimizer = torch.optim.Adam(self.bare.parameters(), fused=True)
         batch = torch.randn(self.model.batch_size, 3, 32, 32)
         self.batch = batch.contiguous(memory_format=torch.channels_last)
@@ -86,12 +86,12 @@ class Bench:
         self.bare_optimizer.step()
 
     def our_epoch(self) -> None:
-        for _ in range(self.objective.feed.batches.steps_per_epoch):
+        for _ in range(self.objective.feeds[0].batches.steps_per_epoch):
             self.our_step()
         self.checker(self.step, {})
 
     def bare_epoch(self) -> None:
-        for _ in range(self.objective.feed.batches.steps_per_epoch):
+        for _ in range(self.objective.feeds[0].batches.steps_per_epoch):
             self.bare_step()
 
 

@@ -10,7 +10,6 @@ results/tables; what is there is skipped.
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +17,11 @@ import numpy as np
 
 from vqpu.experiments import (
     METHODS,
-    environment,
     make_problem,
     read_records,
     run_method,
+    run_missing,
     set_threads,
-    write_json,
 )
 
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "tables"
@@ -45,7 +43,7 @@ def run_one(table: str, method: str, seed: int) -> dict[str, Any]:
     )
     record = run_method(method, problem, seed=seed)
     sizes = {"task": table, "alpha": alpha, "n_positive": n_positive, "n_unlabeled": n_unlabeled}
-    return {**sizes, **record, "environment": environment()}
+    return {**sizes, **record}
 
 
 def summary(records: list[dict[str, Any]]) -> str:
@@ -78,13 +76,13 @@ def summary(records: list[dict[str, Any]]) -> str:
 
 
 def main() -> None:
-    jobs = [(table, method, seed) for table in CASES for method in METHODS for seed in SEEDS]
-    paths = {job: RESULTS / f"{job[0]}_{job[1]}_seed{job[2]}.json" for job in jobs}
-    with ProcessPoolExecutor(2) as pool:
-        running = {pool.submit(run_one, *job): job for job in jobs if not paths[job].exists()}
-        for number, done in enumerate(as_completed(running), 1):
-            write_json(paths[running[done]], done.result())
-            print(f"{number}/{len(running)} {running[done]}", flush=True)
+    jobs = {
+        RESULTS / f"{table}_{method}_seed{seed}.json": (table, method, seed)
+        for table in CASES
+        for method in METHODS
+        for seed in SEEDS
+    }
+    run_missing(run_one, jobs, workers=2)
     text = summary(read_records(RESULTS))
     (RESULTS / "summary.md").write_text(text)
     print(text)

@@ -15,6 +15,7 @@ def fast_classifier(**parameters: Any) -> VQKMeansClassifier:
         "codebook_size": 16,
         "vector_dim": 8,
         "n_vectors": 4,
+        "n_members": 1,
         "random_state": 0,
     }
     return VQKMeansClassifier(**{**settings, **parameters})

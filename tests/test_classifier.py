@@ -211,10 +211,11 @@ def test_max_epochs__bounds_the_steps(blobs: Blobs) -> None:
 def test_holdout__never_trained_on(blobs: Blobs) -> None:
     X, y = blobs
     model = fast_classifier(holdout=0.2)
-    split = split_holdout(y == 1, 0.2, seed=0)
-    assert not set(split.positive) & set(split.holdout_positive)
-    assert not set(split.unlabeled) & set(split.holdout_unlabeled)
-    assert len(split.positive) + len(split.holdout_positive) == 60
+    split = split_holdout(y == 1, 0.2, n_members=1, seed=0)
+    trained, judged = split.training_sets(0), split.judged_sets()
+    assert not set(trained.positive) & set(judged.positive)
+    assert not set(trained.unlabeled) & set(judged.unlabeled)
+    assert len(trained.positive) + len(judged.positive) == 60
     model.fit(X, y)
     assert model.n_holdout_ == (12, 24)
     assert fast_classifier(holdout=0).fit(X, y).n_holdout_ == (0, 0)

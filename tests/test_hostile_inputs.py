@@ -268,7 +268,7 @@ def no_rows() -> bytes:
 TABLES: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "csv with a huge line": ("csv", b"x,l\n" + b"1" * 10_000_000, "cannot be read as csv"),
     "csv with a huge first line": ("csv", b"x" * 10_000_000, "first line of more than"),
-    "csv with a million columns": ("csv", b"," * 1_000_000 + b"\n", "has 1000001 columns"),
+    "csv with many columns": ("csv", b"," * 400_000 + b"\n", "has 400001 columns"),
     "csv empty": ("csv", b"", "is empty"),
     "csv of parquet": ("csv", partial(table_bytes, "parquet"), "binary|cannot be read"),
     "csv not UTF-8": ("csv", b"x,c,l\n1,\xff\xfe,1\n2,a,0\n", "Column 'c' .* is not UTF-8"),

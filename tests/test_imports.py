@@ -18,10 +18,13 @@ ALLOWED: dict[str, set[str]] = {
     "_atomic": set(),
     "_labels": {"errors"},
     "_parameters": {"errors"},
+    "scenarios": {"errors", "_parameters"},
     "_seeding": {"errors"},
     "_sources": {"errors"},
     "_twomeans": set(),
-    "_posterior": set(),
+    "_bestbin": set(),
+    "_posterior": {"_bestbin"},
+    "priors": {"errors", "_bestbin", "_parameters", "scenarios"},
     "nn": set(),
     "training": {"errors", "_seeding", "_twomeans"},
     "_inference": {"errors", "_sources"},
@@ -41,12 +44,14 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "_estimator", "_feeding", "_inference", "_parameters", "_seeding", "_sources",
         "nn", "training",
     },
-    "datasets": {"errors", "_labels", "_parameters"},
+    "datasets": {"errors", "_atomic", "_labels", "_parameters", "scenarios"},
+    "metrics": {"errors", "_labels", "_parameters", "scenarios"},
     "inputs": {"errors", "_atomic", "_parameters"},
     "experiments": {
-        "", "errors", "_atomic", "_classifier", "_sources", "datasets", "rivals", "training", "vq",
+        "", "errors", "_atomic", "_classifier", "_posterior", "_sources", "datasets", "rivals",
+        "training", "vq",
     },
-    "cli": {"", "errors", "experiments"},
+    "cli": {"", "errors", "datasets", "experiments"},
     "__main__": {"cli"},
 }  # fmt: skip
 
@@ -54,11 +59,15 @@ FORBIDDEN: dict[str, set[str]] = {
     "nn": {"sklearn"},
     "training": {"sklearn"},
     "datasets": {"torch"},
+    "metrics": {"torch"},
+    "scenarios": {"torch", "sklearn"},
     "inputs": {"torch", "sklearn"},
     "_labels": {"torch", "sklearn"},
     "_parameters": {"torch", "sklearn"},
     "_twomeans": {"torch", "sklearn"},
+    "_bestbin": {"torch", "sklearn"},
     "_posterior": {"torch", "sklearn"},
+    "priors": {"torch"},
     "cli": {"torch", "sklearn"},
 }
 
@@ -127,7 +136,16 @@ def test_import_vqpu__loads_nothing_heavy() -> None:
     assert not loaded_after("import vqpu") & heavy
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["demo", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["--version"],
+        ["demo", "--help"],
+        ["data", "--help"],
+        ["data", "fetch", "--help"],
+    ],
+)
 def test_help__loads_neither_torch_nor_scikit_learn(arguments: list[str]) -> None:
     code = (
         "import contextlib, io\nfrom vqpu.cli import main\n"

@@ -9,6 +9,7 @@ from types import ModuleType
 import pytest
 
 from vqpu.experiments import read_records
+from vqpu.priors import PRIOR_METHODS
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -29,7 +30,7 @@ def records_of(name: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["accuracy", "tables", "study"])
+@pytest.mark.parametrize("name", ["accuracy", "tables", "study", "metrics", "priors"])
 def test_summary__made_again_from_the_records__same_text(name: str) -> None:
     folder = records_of(name)
     text = script(name).summary(read_records(folder))
@@ -102,3 +103,21 @@ def test_study__default__above_naive_on_average() -> None:
         pytest.skip("the naive classifier's runs are not published yet")
     default = [row["holdout-loss, posterior"] for row in complete]
     assert sum(default) > sum(row["naive"] for row in complete)
+
+
+def test_metrics__ours__within_a_hundredth_of_the_truth_everywhere() -> None:
+    errors = script("metrics").largest_errors(read_records(records_of("metrics")), "vqpu")
+    assert {scenario for scenario, _ in errors} == {"case-control", "single-set"}
+    assert len(errors) == 2 * 10
+    assert max(errors.values()) <= 0.01
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.6])
+@pytest.mark.parametrize("method", PRIOR_METHODS)
+def test_priors__separated_gaussians__within_5_points_on_average(method: str, alpha: float) -> None:
+    # By default, that is, on samples. The harder setting is published and not asserted.
+    table = script("priors").collect(read_records(records_of("priors")))
+    kind = "samples" if method in ("km2", "tice") else "boosting"
+    values = [entry["alpha"] for entry in table["separated", alpha, method, kind]]
+    assert len(values) == 10
+    assert sum(values) / 10 == pytest.approx(alpha, abs=0.05)

@@ -30,14 +30,15 @@ from vqpu.training import (
     Split,
     StoppingRule,
     WeightAverage,
+    draw_check_sample,
     progress_reporter,
     split_holdout,
-    thin_out,
     train_with_checks,
 )
 from vqpu.vq import (
     Check,
     Checker,
+    Judged,
     VQNetwork,
     VQObjective,
     draw_codebook,
@@ -67,6 +68,10 @@ class VQKMeansClassifier(
         "auto" takes "conv" for images and "mlp" for vectors. A callable gets
         ``(sample_shape, vector_dim)`` and returns a module that turns normalised float32 samples
         of shape ``(n, *sample_shape)`` (images: channels, height, width) into ``(n, K, p)``.
+    n_members : int or None, default=None
+        Encoders that are trained side by side and answer together. Each is kept from a part of
+        the samples of its own, so that every sample is judged by an encoder that never saw it.
+        None: 5 below 3,000 samples, else 1.
     n_vectors : int, default=8
         K for "mlp"; "conv" has as many vectors as its last feature map has places.
     vector_dim : int, default=64
@@ -120,8 +125,9 @@ class VQKMeansClassifier(
         samples that were not trained on.
     holdout : float, default=0.15
         Share of labelled positives and of unlabelled samples that is never trained on. It decides
-        when to stop and calibrates the probabilities. 0, or sets so small that fewer than 4
-        samples would be kept: training samples take that part.
+        when to stop and calibrates the probabilities. Several members share all samples out
+        instead. 0, or sets so small that fewer than 4 samples would be kept: training samples
+        take that part.
     decision : {"posterior", "nearest-center"}, default="posterior"
         "posterior" calls positive what has probability above 1/2; "nearest-center" what is nearer
         to the positive cluster's centre, as in the paper.
@@ -158,7 +164,7 @@ class VQKMeansClassifier(
     n_steps_ : int
         Steps taken.
     n_holdout_ : tuple of int
-        Labelled positives and unlabelled samples that were kept apart.
+        Labelled positives and unlabelled samples that some member was kept from.
     input_shape_ : tuple
         ``(d,)`` or ``(channels, height, width)``.
     n_features_in_ : int
@@ -178,7 +184,7 @@ class VQKMeansClassifier(
     ========================  ==========================================================
     X_P, X_U                  samples whose ``y`` is the larger, the smaller value
     alpha                     ``alpha_``
-    f_theta, v_1 ... v_K      ``network_.encoder``, its output (n, K, p)
+    f_theta, v_1 ... v_K      a member of ``network_.encoder``, its output (n, K, p)
     C, m, p                   ``network_.codebook.vectors``, (codebook_size, vector_dim)
     c_m, c_1                  ``network_.codebook.positive_anchor``, ``.unlabeled_anchor``
     Q(v)                      ``transform`` returns its indices
@@ -188,8 +194,8 @@ class VQKMeansClassifier(
 
     The paper's literal form is ``anchors="moving", codebook_update="adam",
     codebook_learning_rate=1e-4, learning_rate=1e-4, schedule="constant", weight_average=0,
-    dropout=0, augment="none", holdout=0, stopping_signal="center-distance",
-    decision="nearest-center"``.
+    dropout=0, augment="none", n_members=1, holdout=0,
+    stopping_signal="center-distance", decision="nearest-center"``.
 
     References
     ----------
@@ -213,6 +219,7 @@ class VQKMeansClassifier(
         self,
         *,
         encoder: Any = "auto",
+        n_members: int | None = None,
         n_vectors: int = 8,
         vector_dim: int = 64,
         codebook_size: int = 512,
@@ -240,6 +247,7 @@ class VQKMeansClassifier(
         verbose: int = 0,
     ) -> None:
         self.encoder = encoder
+        self.n_members = n_members
         self.n_vectors = n_vectors
         self.vector_dim = vector_dim
         self.codebook_size = codebook_size
@@ -288,7 +296,8 @@ class VQKMeansClassifier(
         source, labels = self._check_training_data(X, y)
         seed = draw_seed(self.random_state)
         device = choose_device(self.device)
-        split = split_holdout(labels.is_positive, self.holdout, seed)
+        n_members = self._count_members(len(source))
+        split = split_holdout(labels.is_positive, self.holdout, n_members, seed)
         with preserved_torch_state(device):
             objective = self._make_objective(source, split, seed, device)
             checker = self._make_checker(objective, source, split, seed, device)
@@ -323,8 +332,8 @@ class VQKMeansClassifier(
 
         Returns
         -------
-        codes : ndarray of int, shape (n_samples, K)
-            For continuous encodings the vectors, float, shape (n_samples, K * p).
+        codes : ndarray of int, shape (n_samples, n_members * K)
+            For continuous encodings the vectors, float, shape (n_samples, n_members * K * p).
         """
         source = self._source_for_prediction(X)
         return self._folded.encode(source, None, self._device).representation
@@ -361,7 +370,7 @@ class VQKMeansClassifier(
     ) -> VQObjective:
         torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
         output_dim = self.vector_dim * (2 if self.encoding == "distribution" else 1)
-        encoder = self._make_encoder(source, output_dim)
+        encoder = self._make_encoder(source, output_dim, split.n_members)
         codebook = draw_codebook(
             self.codebook_size,
             self.vector_dim,
@@ -374,7 +383,7 @@ class VQKMeansClassifier(
         return VQObjective(
             network,
             WeightAverage(network.encoder, self.weight_average),
-            self._make_feed(source, split, seed, device),
+            self._make_feeds(source, split, seed, device),
             codebook_update=self.codebook_update,
             codebook_rate=self._codebook_rate(),
         )
@@ -388,7 +397,7 @@ class VQKMeansClassifier(
         self, objective: VQObjective, checker: Checker, callback: Callable[[Check], None] | None
     ) -> Outcome:
         """Run the loop; the outcome's state is the averaged network of the best check."""
-        max_steps, check_every = self._budget(objective.feed.batches.steps_per_epoch)
+        max_steps, check_every = self._budget(objective.feeds[0].batches.steps_per_epoch)
 
         def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
             check = checker(step, terms)
@@ -430,12 +439,13 @@ class VQKMeansClassifier(
         return Checker(
             averaged,
             source,
-            thin_out(split, seed),
+            split,
+            draw_check_sample(split, seed),
             decision=self.decision,
             n_starts=self.n_init,
             seed=derive_seed(seed, Stream.TWO_MEANS),
             device=device,
-            steps_per_epoch=objective.feed.batches.steps_per_epoch,
+            steps_per_epoch=objective.feeds[0].batches.steps_per_epoch,
         )
 
     def _conclude(
@@ -460,9 +470,11 @@ class VQKMeansClassifier(
             n_starts=self.n_init,
             seed=derive_seed(seed, Stream.TWO_MEANS),
         )
-        held_out = [folded.encode(source, part, device) for part in split[2:]]
-        answer = make_answer(self.decision, clusters, *held_out)
-        report_trouble(answer, held_out[1])
+        indices = split.judged_sets()
+        judged = Judged(split, indices, *(folded.encode(source, part, device) for part in indices))
+        answer = make_answer(self.decision, clusters, judged)
+        held_positive, held_unlabeled = judged.projections()
+        report_trouble(answer, held_unlabeled)
         self._answer, self._folded, self._device = answer, folded, device
         self.network_ = network
         self._set_outcome(outcome)
@@ -470,6 +482,6 @@ class VQKMeansClassifier(
         self.input_shape_ = source.sample_shape
         self.cluster_centers_ = np.vstack([clusters.negative_center, clusters.positive_center])
         self.alpha_ = answer.projection_posterior.alpha
-        self.theoretical_alpha_ = theoretical_alpha(held_out[0].projection)
+        self.theoretical_alpha_ = theoretical_alpha(held_positive)
         self.positive_share_ = float((answer.log_odds(unlabeled) > 0).mean())
         self.n_holdout_ = split.n_holdout

@@ -15,7 +15,7 @@ from torch import nn
 from vqpu._feeding import Feed
 from vqpu._labels import PULabels, encode_pu_labels
 from vqpu._parameters import check_choice, check_integer, check_real
-from vqpu._seeding import choose_device
+from vqpu._seeding import Stream, choose_device, derive_seed
 from vqpu._sources import ArraySource
 from vqpu.errors import (
     EncoderError,
@@ -24,13 +24,21 @@ from vqpu.errors import (
     ParameterError,
     VqpuError,
 )
-from vqpu.nn import ENCODERS, Augmentation, ConvEncoder, InputNormalizer, MLPEncoder
+from vqpu.nn import (
+    ENCODERS,
+    Augmentation,
+    ConvEncoder,
+    EncoderEnsemble,
+    InputNormalizer,
+    MLPEncoder,
+)
 from vqpu.training import SCHEDULES, BalancedBatches, Outcome, Split
 
 AUGMENTATIONS = ("auto", "none", "shift", "flip", "flip+shift")
 _MLP_DROPOUT = 0.5
 _CONV_DROPOUT = 0.1
-_FEW_IMAGES = 3000
+_FEW_SAMPLES = 3000
+_MEMBERS = 5
 
 
 class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -82,6 +90,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if not callable(self.encoder):
             check_choice("encoder", self.encoder, ["auto", *ENCODERS])
+        check_integer("n_members", self.n_members, 1, optional=True)
         check_integer("n_vectors", self.n_vectors, 1)
         check_integer("vector_dim", self.vector_dim, 1)
         check_real("dropout", self.dropout, 0, 1, optional=True)
@@ -157,8 +166,16 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as error:
             raise InputError(str(error)) from None
 
-    def _make_encoder(self, source: ArraySource, output_dim: int) -> nn.Module:
-        """Build normaliser and encoder, and make sure that (n, K, output_dim) comes out."""
+    def _count_members(self, n_samples: int) -> int:
+        """Resolve ``n_members``: several where the time is there and the samples are not."""
+        if self.n_members is None:
+            return _MEMBERS if n_samples < _FEW_SAMPLES else 1
+        return int(self.n_members)
+
+    def _make_encoder(
+        self, source: ArraySource, output_dim: int, n_members: int
+    ) -> EncoderEnsemble:
+        """Build normaliser and members, and make sure that each gives (n, K, output_dim)."""
         moments = source.moments()
         if not moments.std.any():
             raise InputError(
@@ -166,13 +183,15 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 " Check how X was read."
             )
         std = np.where(moments.std > 0, moments.std, 1.0)
-        shape = (-1, 1, 1) if source.is_image else (-1,)
+        broadcast = (-1, 1, 1) if source.is_image else (-1,)
         normalizer = InputNormalizer(
-            torch.from_numpy(moments.mean).view(shape), torch.from_numpy(std).view(shape)
+            torch.from_numpy(moments.mean).view(broadcast), torch.from_numpy(std).view(broadcast)
         )
-        encoder = self._build_encoder(source.sample_shape, output_dim, len(source))
-        _check_output(encoder, source.sample_shape, output_dim)
-        return nn.Sequential(normalizer, encoder)
+        shape = source.sample_shape
+        members = [self._build_encoder(shape, output_dim, len(source)) for _ in range(n_members)]
+        for member in members:
+            _check_output(member, shape, output_dim)
+        return EncoderEnsemble(normalizer, members)
 
     def _build_encoder(self, shape: tuple[int, ...], output_dim: int, n_samples: int) -> nn.Module:
         is_image = len(shape) == 3
@@ -198,7 +217,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if is_image:
             dropout = self.dropout
             if dropout is None:  # with many images it only slows learning down
-                dropout = _CONV_DROPOUT if n_samples < _FEW_IMAGES else 0.0
+                dropout = _CONV_DROPOUT if n_samples < _FEW_SAMPLES else 0.0
             return ConvEncoder(shape, output_dim, dropout)
         dropout = _MLP_DROPOUT if self.dropout is None else self.dropout
         return MLPEncoder(shape, output_dim, self.n_vectors, dropout)
@@ -214,11 +233,15 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         shift = max(1, round(min(height, width) / 12)) if "shift" in wanted else 0
         return Augmentation(flip="flip" in wanted, shift=shift)
 
-    def _make_feed(
+    def _make_feeds(
         self, source: ArraySource, split: Split, seed: int, device: torch.device
-    ) -> Feed:
-        batches = BalancedBatches(split.positive, split.unlabeled, self.batch_size, seed)
-        return Feed(source, batches, self._augmentation(source), seed, device)
+    ) -> list[Feed]:
+        feeds = []
+        for member in range(split.n_members):
+            own_seed = derive_seed(seed, Stream.MEMBER, member)
+            batches = BalancedBatches(*split.training_sets(member), self.batch_size, own_seed)
+            feeds.append(Feed(source, batches, self._augmentation(source), own_seed, device))
+        return feeds
 
     def _budget(self, steps_per_epoch: int) -> tuple[int, int]:
         """Return the number of steps and the steps between checks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -41,3 +42,33 @@ class Feed(NamedTuple):
         x = self.augmentation(x, torch_generator(self.seed, Stream.AUGMENTATION, step))
         torch.manual_seed(derive_seed(self.seed, Stream.DROPOUT, step))
         return x.to(self.device), len(batch.positive)
+
+
+def encode_batches(
+    encode: Callable[[Tensor, int], Tensor], feeds: Sequence[Feed], step: int
+) -> tuple[Tensor, int]:
+    """Give every member the batch of its own and join what comes out, positives first.
+
+    Parameters
+    ----------
+    encode : callable
+        Takes a batch and the number of a member, returns one row a sample.
+    feeds : sequence of Feed
+        One for each member.
+    step : int
+
+    Returns
+    -------
+    encoded : Tensor of shape (n, ...)
+    n_positive : int
+        How many of its first rows are of labelled positives.
+    """
+    positive, unlabeled = [], []
+    for member, feed in enumerate(feeds):
+        x, n_positive = feed.take(step)
+        encoded = encode(x, member)
+        if len(feeds) == 1:
+            return encoded, n_positive
+        positive.append(encoded[:n_positive])
+        unlabeled.append(encoded[n_positive:])
+    return torch.cat(positive + unlabeled), sum(map(len, positive))

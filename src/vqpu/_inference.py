@@ -65,7 +65,7 @@ def _padded(raw: Tensor, rows: int) -> Tensor:
 
 
 def _check_finite(values: NDArray[Any], start: int, indices: NDArray[np.int64] | None) -> None:
-    finite = np.isfinite(values)
+    finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
     if not finite.all():
         place = start + int(np.argmin(finite))
         sample = place if indices is None else int(indices[place])

@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vqpu._bestbin import find_best_bin
+
 Floats = NDArray[np.float64]
 
-_CONFIDENCE = 0.1  # delta of the bound
-_SLACK = 0.01  # gamma of the bound
 _SMALLEST_SHARE = 1e-3
-_RAISED_BY = 3.0  # standard errors; not yet chosen by a committed study
+RAISED_BY = 3.0  # standard errors; see results/study/summary.md
 _LARGEST_SLOPE = math.exp(6.0)
 
 
@@ -44,7 +44,9 @@ class Posterior(NamedTuple):
         return np.asarray(self.slope * values + self.intercept)
 
 
-def fit_posterior(positive: Floats, unlabeled: Floats) -> Posterior:
+def fit_posterior(
+    positive: Floats, unlabeled: Floats, *, raised_by: float = RAISED_BY
+) -> Posterior:
     r"""Estimate alpha and the log odds from two samples of projections.
 
     With :math:`p_U = \alpha p_P + (1 - \alpha) p_N` and :math:`p_P / p_N = e^{a s + b}`, a sample
@@ -61,11 +63,13 @@ def fit_posterior(positive: Floats, unlabeled: Floats) -> Posterior:
         Projections of labelled positives that were not trained on.
     unlabeled : ndarray of shape (n_u,)
         Projections of unlabelled samples that were not trained on.
+    raised_by : float
+        By how many standard errors the fit takes alpha larger.
     """
     from scipy.optimize import minimize
 
     alpha = best_bin_alpha(positive, unlabeled)
-    raised = _clip_share(alpha + _RAISED_BY * _standard_error(alpha, len(unlabeled)))
+    raised = _clip_share(alpha + raised_by * _standard_error(alpha, len(unlabeled)))
     center, scale = float(unlabeled.mean()), float(np.concatenate([positive, unlabeled]).std())
     scale = max(scale, 1e-9)
     standard = ((positive - center) / scale, (unlabeled - center) / scale)
@@ -81,30 +85,15 @@ def fit_posterior(positive: Floats, unlabeled: Floats) -> Posterior:
 
 
 def best_bin_alpha(positive: Floats, unlabeled: Floats) -> float:
-    r"""Return the share of positives in U, from the scores of labelled positives and of U.
-
-    Above any threshold the share of U cannot be less than alpha times the share of P, with equality
-    if no negative is there. The threshold is chosen where the ratio of the two shares, plus what
-    chance may add to it, is least (best bin estimation, Garg et al. 2021).
+    """Return the share of positives in U by best bin estimation, never quite 0 or 1.
 
     Parameters
     ----------
     positive, unlabeled : ndarray of shape (n,)
         Scores of samples that were not trained on; larger means more positive.
     """
-    descending = np.sort(unlabeled)[::-1]
-    n_above = np.arange(1, len(unlabeled) + 1)
-    n_positive = len(positive) - np.searchsorted(np.sort(positive), descending, side="left")
-    enough = (n_above > 1) & (n_positive > 1)
-    if not enough.any():
-        return _SMALLEST_SHARE
-    share_unlabeled = n_above[enough] / len(unlabeled)
-    share_positive = n_positive[enough] / len(positive)
-    chance = math.sqrt(math.log(4 / _CONFIDENCE) / 2)
-    chance *= 1 / math.sqrt(len(unlabeled)) + 1 / math.sqrt(len(positive))
-    ratio = share_unlabeled / share_positive
-    best = int(np.argmin(ratio + (1 + _SLACK) * chance / share_positive))
-    return _clip_share(float(ratio[best]))
+    found = find_best_bin(positive, unlabeled)
+    return _SMALLEST_SHARE if found is None else _clip_share(found.ratio)
 
 
 def theoretical_alpha(positive: Floats) -> float:

@@ -24,6 +24,7 @@ class Stream(IntEnum):
     AUGMENTATION = 6
     DROPOUT = 7
     TWO_MEANS = 8
+    MEMBER = 9
 
 
 def derive_seed(seed: int, stream: Stream, index: int = 0) -> int:

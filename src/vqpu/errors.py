@@ -30,6 +30,10 @@ class CacheError(VqpuError, OSError):
     """A cache that cannot be written: full disk, read-only folder."""
 
 
+class DownloadError(VqpuError, OSError):
+    """A file that could not be fetched, or that is not the file it should be."""
+
+
 class ParameterError(VqpuError, ValueError):
     """An estimator parameter outside its range."""
 

@@ -88,8 +88,8 @@ def best_bin_alpha(positive: Array, unlabeled: Array) -> float:
     ordered = sorted(unlabeled, reverse=True)
     for i, score in enumerate(ordered, 1):
         j = int(sum(p >= score for p in positive))
-        if i < 2 or j < 2:
-            continue
+        if i < 2 or j < 2 or (i < len(ordered) and ordered[i] == score):
+            continue  # samples of one score enter together
         ratio = (i / len(unlabeled)) / (j / len(positive))
         bound = ratio + 1.01 * chance / (j / len(positive))
         if bound < best:

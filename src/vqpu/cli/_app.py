@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import vqpu
+from vqpu.cli import _data
 from vqpu.errors import VqpuError
 
 app = typer.Typer(
@@ -18,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(_data.app, name="data")
 
 
 def run(arguments: list[str]) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
 
-from vqpu._atomic import write_atomically
+from vqpu._atomic import replacing
 
 Record = dict[str, Any]
 
@@ -15,7 +17,8 @@ Record = dict[str, Any]
 def write_json(path: Path, record: Any) -> None:
     """Write ``record`` to ``path``: a temporary file, flushed to disk, renamed into place."""
     text = json.dumps(record, indent=1, allow_nan=False) + "\n"
-    write_atomically(path, text.encode())
+    with replacing(path) as file:
+        file.write(text.encode())
 
 
 def read_records(folder: Path) -> list[Record]:
@@ -40,3 +43,29 @@ def environment() -> Record:
         "machine": platform.machine(),
         "threads": torch.get_num_threads(),
     }
+
+
+def run_missing(
+    function: Callable[..., Record], jobs: Mapping[Path, tuple[Any, ...]], workers: int
+) -> None:
+    """Run the jobs whose records are not there yet and write each record as it comes.
+
+    Parameters
+    ----------
+    function : callable
+        Makes a record from a job's arguments; must be importable by worker processes.
+    jobs : mapping of Path to tuple
+        Where each record goes, and the arguments that make it.
+    workers : int
+        Processes at a time.
+    """
+    missing = {path: job for path, job in jobs.items() if not path.exists()}
+    with ProcessPoolExecutor(workers) as pool:
+        running = {pool.submit(_run, function, job): path for path, job in missing.items()}
+        for number, done in enumerate(as_completed(running), 1):
+            write_json(running[done], done.result())
+            print(f"{number}/{len(missing)} {running[done].name}", flush=True)
+
+
+def _run(function: Callable[..., Record], job: tuple[Any, ...]) -> Record:
+    return {**function(*job), "environment": environment()}  # the worker's, not the parent's

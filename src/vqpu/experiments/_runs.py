@@ -11,6 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from vqpu._classifier import VQKMeansClassifier
+from vqpu._posterior import RAISED_BY, fit_posterior
 from vqpu._sources import ArraySource
 from vqpu.datasets import TASKS, load_task, make_pu
 from vqpu.experiments._tables import TABLES, make_table
@@ -18,6 +19,7 @@ from vqpu.rivals import NaivePUClassifier, OracleClassifier
 from vqpu.vq import Check
 
 METHODS = ("vq", "naive", "oracle")
+RAISED_BY_TRIED = (0.0, 1.0, 3.0, 6.0)  # standard errors, for the study of the border
 
 
 class Problem(NamedTuple):
@@ -121,6 +123,7 @@ def run_method(
         "seed": seed,
         "seconds": round(seconds, 1),
         "n_steps": model.n_steps_,
+        "n_members": len(model.network_.encoder.members),
         "best_check": model.best_check_,
         **_scores(model, problem),
         "history": [_rounded(row) for row in model.history_],
@@ -147,14 +150,13 @@ class _CheckJudge:
 
     def __call__(self, check: Check) -> None:
         encodings = check.encode(self._source)
-        posterior = check.answer.log_odds_of_projection(encodings.projection) > 0
-        nearest = check.answer.clusters.place(encodings.representation) > 0.5
-        self.rows.append(
-            {
-                "posterior": float((posterior == self._truth).mean()),
-                "nearest-center": float((nearest == self._truth).mean()),
-            }
-        )
+        held_out = check.judged.projections()
+        called = {"nearest-center": check.answer.clusters.place(encodings.representation) > 0.5}
+        for raised_by in RAISED_BY_TRIED:
+            posterior = fit_posterior(*held_out, raised_by=raised_by)
+            called[f"posterior+{raised_by:g}"] = posterior.log_odds(encodings.projection) > 0
+        accuracy = {name: float((call == self._truth).mean()) for name, call in called.items()}
+        self.rows.append({**accuracy, "posterior": accuracy[f"posterior+{RAISED_BY:g}"]})
 
 
 def _scores(model: Any, problem: Problem) -> dict[str, float]:

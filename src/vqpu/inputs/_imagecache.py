@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu._atomic import sync_folder, write_atomically
+from vqpu._atomic import replacing, sync_folder
 from vqpu.errors import BrokenImageError, CacheError, InputError
 from vqpu.inputs._decode import ImageRule, decode_image, open_image_file
 
@@ -71,7 +71,8 @@ def cached_images(
             _build_entry(cache_dir / key, paths, digests, rule, progress)
             entry = _open_entry(cache_dir / key, rule)
         if quick == _quick_key(paths, rule) and _at_rest(paths, began):
-            write_atomically(cache_dir / "quick" / quick, key.encode())
+            with replacing(cache_dir / "quick" / quick) as file:
+                file.write(key.encode())
     except OSError as error:
         raise CacheError(
             f"The image cache {cache_dir} cannot be used: {error.strerror or error}. Free some "
@@ -162,7 +163,8 @@ def _build_entry(
     try:
         broken = _write_pixels(folder / "pixels.u8", paths, digests, rule, progress)
         manifest: dict[str, Any] = {"n_good": len(paths) - len(broken), "broken": broken}
-        write_atomically(folder / "manifest.json", json.dumps(manifest).encode())
+        with replacing(folder / "manifest.json") as file:
+            file.write(json.dumps(manifest).encode())
         os.chmod(folder, 0o755)
         if _open_entry(target, rule) is None:  # else another process was faster
             shutil.rmtree(target, ignore_errors=True)

@@ -10,6 +10,7 @@ from vqpu.nn._encoders import ConvEncoder as ConvEncoder
 from vqpu.nn._encoders import InputNormalizer as InputNormalizer
 from vqpu.nn._encoders import MLPEncoder as MLPEncoder
 from vqpu.nn._encoders import fold_batch_norm as fold_batch_norm
+from vqpu.nn._ensemble import EncoderEnsemble as EncoderEnsemble
 from vqpu.nn._losses import codebook_loss as codebook_loss
 from vqpu.nn._losses import equation_1 as equation_1
 from vqpu.nn._losses import gaussian_kl_loss as gaussian_kl_loss

@@ -86,17 +86,17 @@ def project_on_anchors(
 
     Parameters
     ----------
-    vectors : Tensor of shape (n, K, p)
+    vectors : Tensor of shape (..., K, p)
     positive_anchor, unlabeled_anchor : Tensor of shape (p,)
 
     Returns
     -------
-    projection : Tensor of float64, shape (n,)
+    projection : Tensor of float64, shape (...)
     """
     axis = (positive_anchor - unlabeled_anchor).double()
     squared_length = axis @ axis
     # The mean over K first: the projection is linear, and K times less is converted to double.
-    along = (vectors.mean(dim=1).double() * axis).sum(dim=1)
+    along = (vectors.mean(dim=-2).double() * axis).sum(dim=-1)
     return (along - unlabeled_anchor.double() @ axis) / squared_length
 
 

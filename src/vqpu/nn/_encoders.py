@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +21,8 @@ _STRIDES = {
     6: (2, 2, 2, 2, 2, 2),
 }
 _CHANNELS = (32, 32, 64, 64, 128)
+
+AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
 
 class InputNormalizer(nn.Module):
@@ -131,7 +134,7 @@ class MLPEncoder(nn.Module):
         return vectors
 
 
-def fold_batch_norm(module: nn.Module) -> nn.Module:
+def fold_batch_norm(module: AnyModule) -> AnyModule:
     """Return a copy for prediction: batch norm folded into the layer before it, no dropout.
 
     Only our own encoders are rebuilt; every other module is copied and left as it is.

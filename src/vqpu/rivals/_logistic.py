@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from vqpu._estimator import NetworkClassifier
-from vqpu._feeding import Feed
+from vqpu._feeding import Feed, encode_batches
 from vqpu._inference import encode_in_chunks
 from vqpu._parameters import draw_seed
 from vqpu._seeding import (
@@ -22,49 +22,60 @@ from vqpu._seeding import (
     preserved_torch_state,
 )
 from vqpu._sources import ArraySource
-from vqpu.nn import fold_batch_norm
+from vqpu.nn import EncoderEnsemble, fold_batch_norm
 from vqpu.training import (
     Outcome,
+    Sets,
     Split,
     StoppingRule,
     WeightAverage,
+    draw_check_sample,
     progress_reporter,
     split_holdout,
-    thin_out,
     train_with_checks,
 )
 
 
 class PooledLogit(nn.Module):
-    """Encoder, mean over the K vectors, one linear layer.
+    """Encoder, mean over each member's K vectors, one linear layer.
 
     Parameters
     ----------
-    encoder : Module
-        Samples in, (n, K, p) vectors out.
+    encoder : EncoderEnsemble
     vector_dim : int
         p.
     """
 
-    def __init__(self, encoder: nn.Module, vector_dim: int) -> None:
+    def __init__(self, encoder: EncoderEnsemble, vector_dim: int) -> None:
         super().__init__()
         self.encoder = encoder
         self.head = nn.Linear(vector_dim, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        logits: Tensor = self.head(self.encoder(x).mean(dim=1)).squeeze(1)
+        """Return a logit per sample and member, shape (n, n_members)."""
+        by_member = self.encoder(x).unflatten(1, (len(self.encoder.members), -1))
+        return self._logits(by_member)
+
+    def forward_member(self, x: Tensor, member: int) -> Tensor:
+        """Return the logits of one member, shape (n,)."""
+        return self._logits(self.encoder.forward_member(x, member))
+
+    def _logits(self, vectors: Tensor) -> Tensor:
+        logits: Tensor = self.head(vectors.mean(dim=-2)).squeeze(-1)
         return logits
 
 
 class _CrossEntropy:
     """Balanced cross entropy of one set against the other."""
 
-    def __init__(self, network: PooledLogit, average: WeightAverage, feed: Feed) -> None:
-        self.network, self.average, self.feed = network, average, feed
+    def __init__(
+        self, network: PooledLogit, average: WeightAverage[PooledLogit], feeds: list[Feed]
+    ) -> None:
+        self.network, self.average, self.feeds = network, average, feeds
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
-        x, n_positive = self.feed.take(step)
-        loss = balanced_cross_entropy(self.network(x), n_positive)
+        logits, n_positive = encode_batches(self.network.forward_member, self.feeds, step)
+        loss = balanced_cross_entropy(logits, n_positive)
         return loss, {"loss": loss}
 
     def after_step(self, step: int) -> None:
@@ -96,6 +107,7 @@ class LogisticNetworkClassifier(NetworkClassifier):
         self,
         *,
         encoder: Any = "auto",
+        n_members: int | None = None,
         n_vectors: int = 8,
         vector_dim: int = 64,
         dropout: float | None = None,
@@ -114,6 +126,7 @@ class LogisticNetworkClassifier(NetworkClassifier):
         verbose: int = 0,
     ) -> None:
         self.encoder = encoder
+        self.n_members = n_members
         self.n_vectors = n_vectors
         self.vector_dim = vector_dim
         self.dropout = dropout
@@ -143,7 +156,8 @@ class LogisticNetworkClassifier(NetworkClassifier):
         self._check_parameters()
         source, labels = self._check_training_data(X, y)
         seed, self._device = draw_seed(self.random_state), choose_device(self.device)
-        split = split_holdout(labels.is_positive, self.holdout, seed)
+        n_members = self._count_members(len(source))
+        split = split_holdout(labels.is_positive, self.holdout, n_members, seed)
         with preserved_torch_state(self._device):
             outcome = self._train(source, split, seed)
         self.network_ = outcome.state
@@ -161,7 +175,7 @@ class LogisticNetworkClassifier(NetworkClassifier):
         X : array-like of the shape given to ``fit``
         """
         source = self._source_for_prediction(X)
-        return self._logits(self._folded, source, None) + self._offset
+        return np.asarray(self._logits(self._folded, source, None).mean(axis=1) + self._offset)
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
@@ -176,20 +190,20 @@ class LogisticNetworkClassifier(NetworkClassifier):
 
     def _make_objective(self, source: ArraySource, split: Split, seed: int) -> _CrossEntropy:
         torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
-        encoder = self._make_encoder(source, self.vector_dim)
+        encoder = self._make_encoder(source, self.vector_dim, split.n_members)
         network = PooledLogit(encoder, self.vector_dim).to(self._device)
-        feed = self._make_feed(source, split, seed, self._device)
-        return _CrossEntropy(network, WeightAverage(network, self.weight_average), feed)
+        feeds = self._make_feeds(source, split, seed, self._device)
+        return _CrossEntropy(network, WeightAverage(network, self.weight_average), feeds)
 
     def _train(self, source: ArraySource, split: Split, seed: int) -> Outcome:
         objective = self._make_objective(source, split, seed)
         averaged = objective.average.averaged
-        max_steps, check_every = self._budget(objective.feed.batches.steps_per_epoch)
-        looked_at = thin_out(split, seed)
+        max_steps, check_every = self._budget(objective.feeds[0].batches.steps_per_epoch)
+        judged = draw_check_sample(split, seed).judged
         started = time.perf_counter()
 
         def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
-            loss = self._holdout_loss(averaged, source, looked_at)
+            loss = self._holdout_loss(averaged, source, split, judged)
             seconds = time.perf_counter() - started
             return {"step": step, **terms, "holdout_loss": loss, "seconds": seconds}
 
@@ -206,8 +220,9 @@ class LogisticNetworkClassifier(NetworkClassifier):
                 check_every=check_every,
             )
 
-    def _holdout_loss(self, network: nn.Module, source: ArraySource, split: Split) -> float:
-        positive = self._logits(network, source, split.holdout_positive)
-        other = self._logits(network, source, split.holdout_unlabeled)
-        logits = torch.from_numpy(np.concatenate([positive, other]))
-        return float(balanced_cross_entropy(logits, len(positive)))
+    def _holdout_loss(
+        self, network: nn.Module, source: ArraySource, split: Split, judged: Sets
+    ) -> float:
+        logits = [split.unseen(self._logits(network, source, part), part) for part in judged]
+        joined = torch.from_numpy(np.concatenate(logits))
+        return float(balanced_cross_entropy(joined, len(judged.positive)))

@@ -30,6 +30,7 @@ class OracleClassifier(LogisticNetworkClassifier):
         *,
         class_prior: float = 0.5,
         encoder: Any = "auto",
+        n_members: int | None = None,
         n_vectors: int = 8,
         vector_dim: int = 64,
         dropout: float | None = None,
@@ -50,6 +51,7 @@ class OracleClassifier(LogisticNetworkClassifier):
         self.class_prior = class_prior
         super().__init__(
             encoder=encoder,
+            n_members=n_members,
             n_vectors=n_vectors,
             vector_dim=vector_dim,
             dropout=dropout,

@@ -11,9 +11,11 @@ from vqpu.training._loop import take_step as take_step
 from vqpu.training._loop import train as train
 from vqpu.training._loop import train_with_checks as train_with_checks
 from vqpu.training._progress import progress_reporter as progress_reporter
+from vqpu.training._split import CheckSample as CheckSample
+from vqpu.training._split import Sets as Sets
 from vqpu.training._split import Split as Split
+from vqpu.training._split import draw_check_sample as draw_check_sample
 from vqpu.training._split import split_holdout as split_holdout
-from vqpu.training._split import thin_out as thin_out
 from vqpu.training._stopping import SIGNALS as SIGNALS
 from vqpu.training._stopping import StoppingRule as StoppingRule
 from vqpu.training._stopping import holdout_auc as holdout_auc

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+from typing import Generic, TypeVar
 
 import torch
 from torch import nn
 
+AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
-class WeightAverage:
+
+class WeightAverage(Generic[AnyModule]):
     """Exponential moving average of a module's parameters and buffers.
 
     Parameters
@@ -25,7 +28,7 @@ class WeightAverage:
         The average, in evaluation mode.
     """
 
-    def __init__(self, module: nn.Module, decay: float) -> None:
+    def __init__(self, module: AnyModule, decay: float) -> None:
         self._module = module
         self._decay = decay
         self.averaged = copy.deepcopy(module).eval().requires_grad_(False)

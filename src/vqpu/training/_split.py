@@ -1,8 +1,8 @@
-"""Which samples are trained on and which are kept apart."""
+"""Which samples a network is trained on and which it is kept from."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,50 +17,110 @@ _MOST_UNLABELED = 512
 _MOST_HELD_OUT = 2048
 
 
-class Split(NamedTuple):
-    """Labelled positives and unlabelled samples, as indices.
-
-    Attributes
-    ----------
-    positive, unlabeled : ndarray of int
-        Trained on.
-    holdout_positive, holdout_unlabeled : ndarray of int
-        Never trained on; where nothing was kept apart, the same arrays as the first two.
-    """
+class Sets(NamedTuple):
+    """Indices of labelled positives and of unlabelled samples."""
 
     positive: Indices
     unlabeled: Indices
-    holdout_positive: Indices
-    holdout_unlabeled: Indices
+
+
+class Split(NamedTuple):
+    """Who is trained on what.
+
+    Attributes
+    ----------
+    is_positive : ndarray of bool, shape (n_samples,)
+        Labelled positives.
+    kept_from : ndarray of int, shape (n_samples,)
+        The member that is never trained on the sample; -1: every member is.
+    n_members : int
+    """
+
+    is_positive: NDArray[np.bool_]
+    kept_from: NDArray[np.int64]
+    n_members: int
 
     @property
     def n_holdout(self) -> tuple[int, int]:
-        """How many labelled positives and unlabelled samples were kept apart."""
-        if self.holdout_positive is self.positive:
-            return 0, 0
-        return len(self.holdout_positive), len(self.holdout_unlabeled)
+        """How many labelled positives and unlabelled samples some member is kept from."""
+        held_out = self.kept_from >= 0
+        return int((held_out & self.is_positive).sum()), int((held_out & ~self.is_positive).sum())
+
+    def training_sets(self, member: int) -> Sets:
+        """Return what a member is trained on."""
+        return self._sets(self.kept_from != member)
+
+    def judged_sets(self) -> Sets:
+        """Return what some member is kept from; everything, if nothing was kept apart."""
+        held_out = self.kept_from >= 0
+        return self._sets(held_out if held_out.any() else np.full(len(held_out), True))
+
+    def unseen(self, by_member: NDArray[Any], indices: Indices) -> NDArray[Any]:
+        """Return, for each sample, what the member says that was kept from it.
+
+        Parameters
+        ----------
+        by_member : ndarray of shape (n, n_members)
+            What every member says of the samples.
+        indices : ndarray of int, shape (n,)
+            Which samples they are.
+
+        Returns
+        -------
+        values : ndarray of shape (n,)
+            The members' mean for samples that all of them were trained on.
+        """
+        member = self.kept_from[indices]
+        chosen = by_member[np.arange(len(indices)), np.maximum(member, 0)]
+        return np.where(member >= 0, chosen, by_member.mean(axis=1))
+
+    def _sets(self, mask: NDArray[np.bool_]) -> Sets:
+        return Sets(
+            np.flatnonzero(mask & self.is_positive), np.flatnonzero(mask & ~self.is_positive)
+        )
 
 
-def split_holdout(is_positive: NDArray[np.bool_], share: float, seed: int) -> Split:
-    """Keep a share of both sets apart, unless one is too small to be split.
+def split_holdout(is_positive: NDArray[np.bool_], share: float, n_members: int, seed: int) -> Split:
+    """Keep every member from a part of both sets, unless one of them is too small.
+
+    One member is kept from ``share`` of the samples; several share all of them out, so that there
+    is an unseen judgement of every sample.
 
     Parameters
     ----------
     is_positive : ndarray of bool, shape (n_samples,)
     share : float
+        0 keeps nothing apart.
+    n_members : int
     seed : int
     """
     generator = numpy_generator(seed, Stream.HOLDOUT)
+    kept_from = np.full(len(is_positive), -1, dtype=np.int64)
     orders = [generator.permutation(np.flatnonzero(mask)) for mask in (is_positive, ~is_positive)]
-    counts = [round(share * len(order)) for order in orders]
-    if min(counts) < _SMALLEST_HOLDOUT:
-        return Split(orders[0], orders[1], orders[0], orders[1])
-    kept = [np.sort(order[:count]) for order, count in zip(orders, counts, strict=True)]
-    rest = [np.sort(order[count:]) for order, count in zip(orders, counts, strict=True)]
-    return Split(rest[0], rest[1], kept[0], kept[1])
+    counts = [len(order) if n_members > 1 else round(share * len(order)) for order in orders]
+    if share > 0 and min(counts) >= max(_SMALLEST_HOLDOUT, n_members):
+        for order, count in zip(orders, counts, strict=True):
+            kept_from[order[:count]] = np.arange(count) % n_members
+    return Split(is_positive, kept_from, n_members)
 
 
-def thin_out(split: Split, seed: int) -> Split:
+class CheckSample(NamedTuple):
+    """What a check looks at.
+
+    Attributes
+    ----------
+    clustered : Sets
+        They are clustered.
+    judged : Sets
+        They say how good the check is; the same object as ``clustered`` if all members together
+        are kept from everything, or from nothing.
+    """
+
+    clustered: Sets
+    judged: Sets
+
+
+def draw_check_sample(split: Split, seed: int) -> CheckSample:
     """Return a fixed random part of each set: a check must stay cheap next to an epoch.
 
     Parameters
@@ -75,11 +135,12 @@ def thin_out(split: Split, seed: int) -> Split:
             return indices
         return np.sort(generator.choice(indices, count, replace=False))
 
-    seen = some(split.positive, _MOST_POSITIVE), some(split.unlabeled, _MOST_UNLABELED)
-    if split.holdout_positive is split.positive:
-        return Split(*seen, *seen)
-    kept = (
-        some(split.holdout_positive, _MOST_HELD_OUT),
-        some(split.holdout_unlabeled, _MOST_HELD_OUT),
+    is_held_out = split.kept_from >= 0
+    trained = split.training_sets(0)
+    clustered = Sets(
+        some(trained.positive, _MOST_POSITIVE), some(trained.unlabeled, _MOST_UNLABELED)
     )
-    return Split(*seen, *kept)
+    if not is_held_out.any():
+        return CheckSample(clustered, clustered)
+    judged = Sets(*(some(part, _MOST_HELD_OUT) for part in split.judged_sets()))
+    return CheckSample(judged if is_held_out.all() else clustered, judged)

@@ -1,6 +1,7 @@
 """The paper's method put together: network, objective, clusters and answer."""
 
 from vqpu.vq._answer import Answer as Answer
+from vqpu.vq._answer import Judged as Judged
 from vqpu.vq._answer import make_answer as make_answer
 from vqpu.vq._answer import report_trouble as report_trouble
 from vqpu.vq._checks import Check as Check

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vqpu._posterior import Posterior, fit_posterior
 from vqpu.errors import CollapsedCodesError, CollapsedCodesWarning, NoHiddenPositivesWarning
+from vqpu.training import Sets, Split
 from vqpu.vq._clusters import Clusters
 from vqpu.vq._network import Encodings
 
@@ -59,44 +60,73 @@ class Answer(NamedTuple):
         return self.place_slope * (places - 0.5)
 
 
-def make_answer(
-    decision: str, clusters: Clusters, positive: Encodings, unlabeled: Encodings
-) -> Answer:
+class Judged(NamedTuple):
+    """Labelled positives and unlabelled samples as seen by members that were kept from them.
+
+    Attributes
+    ----------
+    split : Split
+    indices : Sets
+        Which samples they are.
+    positive, unlabeled : Encodings
+        According to all members.
+    """
+
+    split: Split
+    indices: Sets
+    positive: Encodings
+    unlabeled: Encodings
+
+    def projections(self) -> list[NDArray[np.float64]]:
+        """Return s(x) of positives and of unlabelled samples, each by a member kept from it."""
+        return [
+            self.split.unseen(part.member_projections, indices)
+            for part, indices in zip(self[2:], self.indices, strict=True)
+        ]
+
+    def places(self, clusters: Clusters) -> list[NDArray[np.float64]]:
+        """Return the places along the line of centres in the same way."""
+        n_members = self.split.n_members
+        return [
+            self.split.unseen(clusters.member_places(part.representation, n_members), indices)
+            for part, indices in zip(self[2:], self.indices, strict=True)
+        ]
+
+
+def make_answer(decision: str, clusters: Clusters, judged: Judged) -> Answer:
     """Fit the posteriors on held-out samples.
 
     Parameters
     ----------
     decision : str
     clusters : Clusters
-    positive, unlabeled : Encodings
-        Of held-out labelled positives and unlabelled samples.
+    judged : Judged
     """
     place_slope = 1.0
     if decision == "nearest-center":
-        places = [clusters.place(part.representation) for part in (positive, unlabeled)]
-        place_slope = fit_posterior(*places).slope
-    posterior = fit_posterior(positive.projection, unlabeled.projection)
+        place_slope = fit_posterior(*judged.places(clusters)).slope
+    posterior = fit_posterior(*judged.projections())
     return Answer(decision, clusters, posterior, place_slope)
 
 
-def report_trouble(answer: Answer, unlabeled: Encodings) -> None:
+def report_trouble(answer: Answer, projection: NDArray[np.float64]) -> None:
     """Raise or warn if the clusters say nothing, or if U seems to hold no positives.
 
     Parameters
     ----------
     answer : Answer
-    unlabeled : Encodings
-        Unlabelled samples that alpha was estimated from.
+    projection : ndarray of shape (n_u,)
+        s(x) of the unlabelled samples that alpha was estimated from.
     """
     if answer.clusters.is_collapsed:
         message = (
             "All samples have the same codes, so there are no two clusters. Try more steps "
             "(max_steps), codebook_update='follow', a larger learning_rate, or less dropout."
         )
-        if answer.needs_codes or np.ptp(unlabeled.projection) < _NO_SPREAD:
+        if answer.needs_codes or np.ptp(projection) < _NO_SPREAD:
             raise CollapsedCodesError(message)
         warnings.warn(message, CollapsedCodesWarning, stacklevel=4)
-    elif not _found_positives(answer, len(unlabeled.projection)):
+    elif not _found_positives(answer, len(projection)):
         warnings.warn(
             "No part of the unlabelled samples looks like the labelled positives: there may be no "
             "hidden positives. Check that P and U come from where you think they do.",

@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from vqpu._sources import ArraySource
 from vqpu.nn import fold_batch_norm
-from vqpu.training import Split, holdout_auc, separation
-from vqpu.vq._answer import Answer, make_answer
+from vqpu.training import CheckSample, Split, holdout_auc, separation
+from vqpu.vq._answer import Answer, Judged, make_answer
 from vqpu.vq._clusters import find_clusters
 from vqpu.vq._network import Encodings, VQNetwork
 
 Indices = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 class Check(NamedTuple):
@@ -30,6 +31,8 @@ class Check(NamedTuple):
         The averaged network as it is now, batch norm folded. Look, do not touch.
     answer : Answer
         How it would judge samples if training stopped here.
+    judged : Judged
+        The held-out samples that the answer was fitted on.
     device : torch.device
         Where the network is.
     """
@@ -37,6 +40,7 @@ class Check(NamedTuple):
     row: dict[str, Any]
     network: VQNetwork
     answer: Answer
+    judged: Judged
     device: torch.device
 
     def encode(self, source: ArraySource) -> Encodings:
@@ -52,7 +56,8 @@ class Checker:
     network : VQNetwork
         Averaged encoder with the current codebook.
     source : ArraySource
-    samples : Split
+    split : Split
+    sample : CheckSample
         What a check looks at.
     decision : str
     n_starts, seed : int
@@ -65,7 +70,8 @@ class Checker:
         self,
         network: VQNetwork,
         source: ArraySource,
-        samples: Split,
+        split: Split,
+        sample: CheckSample,
         *,
         decision: str,
         n_starts: int,
@@ -74,7 +80,7 @@ class Checker:
         steps_per_epoch: int,
     ) -> None:
         self.network = network
-        self._source, self._samples, self._device = source, samples, device
+        self._source, self._split, self._sample, self._device = source, split, sample, device
         self._decision, self._n_starts, self._seed = decision, n_starts, seed
         self._steps_per_epoch = steps_per_epoch
         self._started = time.perf_counter()
@@ -85,19 +91,19 @@ class Checker:
         folded = VQNetwork(
             fold_batch_norm(self.network.encoder), self.network.codebook, self.network.encoding
         )
-        positive, unlabeled, held_positive, held_unlabeled = self._encode(folded)
+        (positive, unlabeled), judged = self._encode(folded)
         clusters = find_clusters(
             unlabeled.representation,
             positive.representation,
             n_starts=self._n_starts,
             seed=self._seed,
         )
-        answer = make_answer(self._decision, clusters, held_positive, held_unlabeled)
+        answer = make_answer(self._decision, clusters, judged)
         row = {
             "step": step,
             "epoch": step / self._steps_per_epoch,
             **terms,
-            **self._signals(held_positive, held_unlabeled),
+            **self._signals(*judged.projections()),
             "center_distance": clusters.distance,
             "found_positives": clusters.found_positives,
             "positive_share": float((answer.log_odds(unlabeled) > 0).mean()),
@@ -105,27 +111,25 @@ class Checker:
             "codes_in_use": self._codes_in_use(positive, unlabeled),
             "seconds": time.perf_counter() - self._started,
         }
-        return Check(row, folded, answer, self._device)
+        return Check(row, folded, answer, judged, self._device)
 
-    def _encode(self, network: VQNetwork) -> list[Encodings]:
+    def _encode(self, network: VQNetwork) -> tuple[list[Encodings], Judged]:
         def encode(indices: Indices) -> Encodings:
             return network.encode(self._source, indices, self._device)
 
-        positive, unlabeled = encode(self._samples.positive), encode(self._samples.unlabeled)
-        if self._samples.holdout_positive is self._samples.positive:
-            return [positive, unlabeled, positive, unlabeled]
-        held_out = (self._samples.holdout_positive, self._samples.holdout_unlabeled)
-        return [positive, unlabeled, *map(encode, held_out)]
+        clustered, judged = self._sample
+        seen = list(map(encode, clustered))
+        unseen = seen if judged is clustered else list(map(encode, judged))
+        return seen, Judged(self._split, judged, *unseen)
 
     @staticmethod
-    def _signals(positive: Encodings, unlabeled: Encodings) -> dict[str, float]:
-        s_positive, s_unlabeled = positive.projection, unlabeled.projection
+    def _signals(positive: Floats, unlabeled: Floats) -> dict[str, float]:
         # The first terms of equation 1 along the line between the anchors.
-        loss = np.mean((s_positive - 1) ** 2) + np.mean(s_unlabeled**2)
+        loss = np.mean((positive - 1) ** 2) + np.mean(unlabeled**2)
         return {
             "holdout_loss": float(loss),
-            "holdout_auc": holdout_auc(s_positive, s_unlabeled),
-            "separation": separation(s_unlabeled),
+            "holdout_auc": holdout_auc(positive, unlabeled),
+            "separation": separation(unlabeled),
         }
 
     def _codes_in_use(self, *parts: Encodings) -> int:

@@ -44,16 +44,20 @@ class Clusters(NamedTuple):
 
         Larger than 1/2 means nearer to the positive centre.
         """
-        axis = self.positive_center - self.negative_center
-        squared_length = axis @ axis
-        if squared_length == 0:
-            return np.full(len(representation), 0.5)
-        places = np.empty(len(representation))
+        return self.member_places(representation, 1)[:, 0]
+
+    def member_places(self, representation: NDArray[Any], n_members: int) -> Floats:
+        """Return the same by every member's own part of the representation, (n, n_members)."""
+        axis = (self.positive_center - self.negative_center).reshape(n_members, -1)
+        squared_length = np.einsum("mf,mf->m", axis, axis)
+        places = np.empty((len(representation), n_members))
         for start in range(0, len(representation), _CHUNK_ROWS):
             part = representation[start : start + _CHUNK_ROWS] - self.negative_center
             # einsum adds up each row by itself; a matrix product would round by the row count.
-            places[start : start + len(part)] = np.einsum("nf,f->n", part, axis)
-        return places / squared_length
+            along = np.einsum("nmf,mf->nm", part.reshape(len(part), *axis.shape), axis)
+            places[start : start + len(part)] = along
+        known = squared_length > 0
+        return np.where(known, places / np.where(known, squared_length, 1.0), 0.5)
 
 
 def find_clusters(

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from vqpu._inference import encode_in_chunks
 from vqpu._sources import ArraySource
-from vqpu.nn import Codebook, nearest_code, project_on_anchors
+from vqpu.nn import Codebook, EncoderEnsemble, nearest_code, project_on_anchors
 
 ENCODINGS = ("codes", "constant", "distribution")
 
@@ -21,14 +21,19 @@ class Encodings(NamedTuple):
 
     Attributes
     ----------
-    representation : ndarray of shape (n, K) or (n, K * p)
+    representation : ndarray of shape (n, n_members * K) or (n, n_members * K * p)
         Code indices, or the vectors themselves where the encoding is continuous.
-    projection : ndarray of float64, shape (n,)
-        s(x), the place between the anchors.
+    member_projections : ndarray of float64, shape (n, n_members)
+        s(x), the place between the anchors, according to each member.
     """
 
     representation: NDArray[Any]
-    projection: NDArray[np.float64]
+    member_projections: NDArray[np.float64]
+
+    @property
+    def projection(self) -> NDArray[np.float64]:
+        """s(x), the mean over the members, shape (n,)."""
+        return np.asarray(self.member_projections.mean(axis=1))
 
 
 class VQNetwork(nn.Module):
@@ -36,14 +41,15 @@ class VQNetwork(nn.Module):
 
     Parameters
     ----------
-    encoder : Module
-        Raw samples in, (n, K, p) vectors out; (n, K, 2 p) for distributional encodings.
+    encoder : EncoderEnsemble
+        Raw samples in, K vectors of dimension p from every member out; of 2 p for distributional
+        encodings.
     codebook : Codebook
     encoding : {"codes", "constant", "distribution"}
         "codes" is the method; the other two are the paper's continuous ablations.
     """
 
-    def __init__(self, encoder: nn.Module, codebook: Codebook, encoding: str) -> None:
+    def __init__(self, encoder: EncoderEnsemble, codebook: Codebook, encoding: str) -> None:
         super().__init__()
         self.encoder = encoder
         self.codebook = codebook
@@ -55,7 +61,7 @@ class VQNetwork(nn.Module):
         return self.encoding == "codes"
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the vectors (n, K, p); for distributional encodings, their means."""
+        """Return the vectors of all members; for distributional encodings, their means."""
         return self.means(self.encoder(x))
 
     def means(self, encoded: Tensor) -> Tensor:
@@ -72,21 +78,22 @@ class VQNetwork(nn.Module):
     def project(self, source: ArraySource, device: torch.device) -> NDArray[np.float64]:
         """Return s(x) of all samples of a source, without looking up any code."""
         (projections,) = encode_in_chunks(
-            lambda x: (self._projection(self(x)),), source, None, device
+            lambda x: (self._projections(self(x)),), source, None, device
         )
-        return projections
+        return np.asarray(projections.mean(axis=1))
 
     def _describe(self, x: Tensor) -> tuple[Tensor, Tensor]:
         vectors = self(x)
         if not self.is_quantized:
-            return vectors.flatten(1), self._projection(vectors)
+            return vectors.flatten(1), self._projections(vectors)
         codes = nearest_code(vectors, self.codebook.vectors)
         narrow = torch.int16 if len(self.codebook.vectors) <= 1 << 15 else torch.int32
-        return codes.to(narrow), self._projection(vectors)
+        return codes.to(narrow), self._projections(vectors)
 
-    def _projection(self, vectors: Tensor) -> Tensor:
+    def _projections(self, vectors: Tensor) -> Tensor:
         book = self.codebook
-        return project_on_anchors(vectors, book.positive_anchor, book.unlabeled_anchor)
+        by_member = vectors.view(len(vectors), len(self.encoder.members), -1, vectors.shape[-1])
+        return project_on_anchors(by_member, book.positive_anchor, book.unlabeled_anchor)
 
 
 def draw_codebook(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from vqpu._feeding import Feed
-from vqpu.nn import equation_1, gaussian_kl_loss, nearest_code_pruned, target_loss
+from vqpu._feeding import Feed, encode_batches
+from vqpu.nn import EncoderEnsemble, equation_1, gaussian_kl_loss, nearest_code_pruned, target_loss
 from vqpu.training import WeightAverage
 from vqpu.vq._network import VQNetwork
 
@@ -45,7 +46,8 @@ class VQObjective:
     network : VQNetwork
     average : WeightAverage
         Of the network's encoder.
-    feed : Feed
+    feeds : sequence of Feed
+        One for each member of the encoder.
     codebook_update : {"follow", "adam", "none"}
     codebook_rate : float
         Share of the way to the mean, for "follow".
@@ -54,20 +56,19 @@ class VQObjective:
     def __init__(
         self,
         network: VQNetwork,
-        average: WeightAverage,
-        feed: Feed,
+        average: WeightAverage[EncoderEnsemble],
+        feeds: Sequence[Feed],
         *,
         codebook_update: str,
         codebook_rate: float,
     ) -> None:
-        self.network, self.average, self.feed = network, average, feed
+        self.network, self.average, self.feeds = network, average, feeds
         self._update, self._rate = codebook_update, codebook_rate
         self._last: tuple[Tensor, Tensor, int] | None = None
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss of step ``step`` and its named terms."""
-        x, n_positive = self.feed.take(step)
-        encoded = self.network.encoder(x)
+        encoded, n_positive = encode_batches(self.network.encoder.forward_member, self.feeds, step)
         if self.network.encoding == "distribution":
             return self._sum(self._kl_terms(encoded, n_positive))
         if self.network.encoding == "constant":

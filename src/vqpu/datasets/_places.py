@@ -1,0 +1,51 @@
+"""Where data lie, and how a file there is opened."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vqpu.errors import InputError
+
+
+def cache_directory() -> Path:
+    """Return the per-user cache: ``$XDG_CACHE_HOME/vqpu`` or ``~/.cache/vqpu``."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification: a relative path is to be ignored.
+    return (Path(named) if os.path.isabs(named) else Path.home() / ".cache") / "vqpu"
+
+
+def data_directory(data_dir: str | Path | None = None) -> Path:
+    """Return the data directory: the argument, else ``VQPU_DATA_DIR``, else the per-user cache."""
+    if data_dir is not None:
+        return Path(data_dir).expanduser()
+    named = os.environ.get("VQPU_DATA_DIR")
+    return Path(named).expanduser() if named else cache_directory()
+
+
+def first_existing(*candidates: Path) -> Path | None:
+    """Return the first path that exists, or None."""
+    return next((path for path in candidates if path.exists()), None)
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file for reading; pipes and devices, which may block, are refused."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(f"{path} is not a regular file.")
+        return path.open("rb")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def read_into(values: NDArray[np.uint8], stream: Any) -> int:
+    """Fill an array from a binary stream and return how many bytes there were."""
+    done = 0
+    while done < len(values) and (n_read := stream.readinto(values[done:].data)):
+        done += n_read
+    return done
