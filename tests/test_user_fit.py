@@ -11,7 +11,8 @@ import pytest
 from PIL import Image
 
 from tests.support import fast_classifier
-from vqpu.inputs import iter_images, iter_table, read_image_folders, read_table
+from vqpu.errors import InputError
+from vqpu.inputs import iter_images, iter_table, kind_of, read_image_folders, read_table
 
 # So short a training may be said to have failed, and that is not the point here.
 pytestmark = pytest.mark.filterwarnings("ignore::vqpu.errors.VqpuWarning")
@@ -50,3 +51,13 @@ def test_import__loads_no_decoder() -> None:
     code = f"import sys, vqpu.inputs; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_kind_of__by_what_it_is(tmp_path: Path) -> None:
+    assert kind_of(tmp_path) == "images"
+    for name, kind in (("a.npz", "array"), ("a.CSV", "table"), ("a.feather", "table")):
+        (tmp_path / name).write_bytes(b"")
+        assert kind_of(tmp_path / name) == kind
+    (tmp_path / "a.xlsx").write_bytes(b"")
+    with pytest.raises(InputError, match="Expected a folder of images, an array"):
+        kind_of(tmp_path / "a.xlsx")

@@ -17,7 +17,6 @@ from vqpu.errors import BrokenImageError, BrokenImageWarning, CacheError, InputE
 from vqpu.inputs import (
     find_images,
     iter_images,
-    kind_of,
     read_image_folders,
     read_labeled_images,
     show_progress,
@@ -389,13 +388,3 @@ def test_full_disk__one_error_and_nothing_left(
     with pytest.raises(CacheError, match="No space left on device"):
         read(folders)
     assert list((folders[0].parent / "cache" / "images").iterdir()) == []
-
-
-def test_kind_of__by_what_it_is(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    assert kind_of(folders[0]) == "images"
-    for name, kind in (("a.npz", "array"), ("a.CSV", "table"), ("a.feather", "table")):
-        (tmp_path / name).write_bytes(b"")
-        assert kind_of(tmp_path / name) == kind
-    (tmp_path / "a.xlsx").write_bytes(b"")
-    with pytest.raises(InputError, match="Expected a folder of images, an array"):
-        kind_of(tmp_path / "a.xlsx")
