@@ -49,6 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "datasets": {"errors", "_atomic", "_labels", "_parameters", "scenarios"},
     "metrics": {"errors", "_labels", "_parameters", "scenarios"},
+    "inputs": {"errors", "_atomic", "_parameters"},
     "experiments": {
         "", "errors", "_atomic", "_classifier", "_posterior", "_sources", "datasets", "rivals",
         "training", "vq",
@@ -63,6 +64,7 @@ FORBIDDEN: dict[str, set[str]] = {
     "datasets": {"torch"},
     "metrics": {"torch"},
     "scenarios": {"torch", "sklearn"},
+    "inputs": {"torch", "sklearn"},
     "_labels": {"torch", "sklearn"},
     "_parameters": {"torch", "sklearn"},
     "_twomeans": {"torch", "sklearn"},
