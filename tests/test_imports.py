@@ -47,9 +47,9 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "_estimator", "_feeding", "_inference", "_parameters", "_seeding", "_sources",
         "nn", "training",
     },
-    "datasets": {"errors", "_atomic", "_labels", "_parameters", "scenarios"},
-    "metrics": {"errors", "_labels", "_parameters", "scenarios"},
     "inputs": {"errors", "_atomic", "_parameters"},
+    "datasets": {"errors", "_atomic", "_labels", "_parameters", "inputs", "scenarios"},
+    "metrics": {"errors", "_labels", "_parameters", "scenarios"},
     "experiments": {
         "", "errors", "_atomic", "_classifier", "_posterior", "_sources", "datasets", "rivals",
         "training", "vq",

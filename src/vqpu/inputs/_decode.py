@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import stat
 import warnings
-from io import BufferedReader
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,41 @@ class ImageRule(NamedTuple):
         check_choice("mode", self.mode, MODES)
 
 
-def open_image_file(path: Path, rule: ImageRule) -> BufferedReader:
+class ImageFile(NamedTuple):
+    """An encoded image somewhere: on disk, or in an archive.
+
+    Attributes
+    ----------
+    name : str
+        How errors call it.
+    open : callable
+        Returns its bytes as a binary file, or raises :class:`BrokenImageError`.
+    stamp : callable
+        Returns what changes when the file does, such as size and times; () if it is not there.
+    """
+
+    name: str
+    open: Callable[[], BinaryIO]
+    stamp: Callable[[], tuple[int, ...]]
+
+
+def image_on_disk(path: Path, rule: ImageRule) -> ImageFile:
+    """Return the image at a path."""
+    return ImageFile(
+        os.path.abspath(path), lambda: open_image_file(path, rule), lambda: stamp_of(path)
+    )
+
+
+def stamp_of(path: Path) -> tuple[int, ...]:
+    """Return modification and change time, size, inode and device of a file, () without one."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev
+
+
+def open_image_file(path: Path, rule: ImageRule) -> BinaryIO:
     """Open a regular file of a sensible size, or raise :class:`BrokenImageError`."""
     try:
         status = os.stat(path)
@@ -75,7 +109,7 @@ def open_image_file(path: Path, rule: ImageRule) -> BufferedReader:
         raise BrokenImageError(f"it cannot be opened ({error.strerror})") from error
 
 
-def decode_image(file: BufferedReader, rule: ImageRule) -> NDArray[np.uint8]:
+def decode_image(file: BinaryIO, rule: ImageRule) -> NDArray[np.uint8]:
     """Decode an open file into an array of shape ``rule.shape``.
 
     The rule: the first frame; the largest centred square; averaged down (BOX) to

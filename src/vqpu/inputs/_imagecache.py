@@ -1,8 +1,8 @@
 """Decoded images on disk: made once, keyed by content, there whole or not at all.
 
 The truth of the key is the content: the SHA-256 of every file in order, the rule and Pillow's
-version. Hashing all files at every start would be slow, so a second, quick key (path, size,
-modification and change time, inode of every file) leads to the first; it is only trusted for
+version. Hashing all files at every start would be slow, so a second, quick key (name and stamp
+of every file: times, size, inode) leads to the first; it is only trusted for
 files that had been at rest when they were hashed. Entries are folders ``<key>`` with
 ``pixels.u8`` (rows of uint8) and ``manifest.json``. They may be deleted at any time.
 """
@@ -19,14 +19,14 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vqpu._atomic import replacing, sync_folder
 from vqpu.errors import BrokenImageError, CacheError, InputError
-from vqpu.inputs._decode import ImageRule, decode_image, open_image_file
+from vqpu.inputs._decode import ImageFile, ImageRule, decode_image
 
 Progress = Callable[[str, int, int], None]
 
@@ -52,31 +52,31 @@ class CachedImages(NamedTuple):
 
 
 def cached_images(
-    paths: Sequence[Path], rule: ImageRule, cache_dir: Path, progress: Progress
+    files: Sequence[ImageFile], rule: ImageRule, cache_dir: Path, progress: Progress
 ) -> CachedImages:
-    """Return the decoded images of ``paths``, decoding them only if the cache has them not."""
+    """Return the decoded images, decoding them only if the cache has them not."""
     try:
         cache_dir.mkdir(parents=True, exist_ok=True)
         _remove_stale(cache_dir)
-        quick = _quick_key(paths, rule)
+        quick = _quick_key(files, rule)
         known = _read_quick(cache_dir, quick)
         entry = known and _open_entry(cache_dir / known, rule)
         if entry:
             return entry
         began = time.time_ns()
-        digests = _digests(paths, rule, progress)
+        digests = _digests(files, progress)
         key = _content_key(digests, rule)
         entry = _open_entry(cache_dir / key, rule)
         if entry is None:
-            _build_entry(cache_dir / key, paths, digests, rule, progress)
+            _build_entry(cache_dir / key, files, digests, rule, progress)
             entry = _open_entry(cache_dir / key, rule)
-        if quick == _quick_key(paths, rule) and _at_rest(paths, began):
+        if quick == _quick_key(files, rule) and _at_rest(files, began):
             with replacing(cache_dir / "quick" / quick) as file:
                 file.write(key.encode())
     except OSError as error:
         raise CacheError(
             f"The image cache {cache_dir} cannot be used: {error.strerror or error}. Free some "
-            "space or choose another cache_dir."
+            "space, or choose another cache_dir (or XDG_CACHE_HOME)."
         ) from error
     if entry is None:
         raise CacheError(f"The image cache {cache_dir} was changed while it was written.")
@@ -93,25 +93,17 @@ def _content_key(digests: Sequence[str], rule: ImageRule) -> str:
     return hashlib.sha256((_rule_text(rule) + "\n".join(digests)).encode()).hexdigest()
 
 
-def _quick_key(paths: Sequence[Path], rule: ImageRule) -> str:
+def _quick_key(files: Sequence[ImageFile], rule: ImageRule) -> str:
     digest = hashlib.sha256(_rule_text(rule).encode())
-    for path in paths:
-        digest.update(f"{os.path.abspath(path)!r} {_stamp(path)}\n".encode())
+    for file in files:
+        digest.update(f"{file.name!r} {file.stamp()}\n".encode())
     return digest.hexdigest()
 
 
-def _stamp(path: Path) -> tuple[int, ...]:
-    try:
-        status = os.stat(path)
-    except OSError:
-        return ()
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
-
-
-def _at_rest(paths: Sequence[Path], began: int) -> bool:
+def _at_rest(files: Sequence[ImageFile], began: int) -> bool:
     """Whether no file changed so shortly before hashing that its times might not show it."""
-    stamps = (_stamp(path) for path in paths)
-    return all(stamp and max(stamp[1], stamp[2]) < began - _REST_NS for stamp in stamps)
+    stamps = (file.stamp() for file in files)
+    return all(stamp and max(stamp[:2]) < began - _REST_NS for stamp in stamps)
 
 
 def _read_quick(cache_dir: Path, quick: str) -> str | None:
@@ -123,15 +115,22 @@ def _read_quick(cache_dir: Path, quick: str) -> str | None:
     return key if len(key) == 64 and set(key) <= set("0123456789abcdef") else None
 
 
-def _digests(paths: Sequence[Path], rule: ImageRule, progress: Progress) -> list[str]:
+def _digest(raw: BinaryIO) -> str:
+    digest = hashlib.sha256()
+    while part := raw.read(1 << 20):
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _digests(files: Sequence[ImageFile], progress: Progress) -> list[str]:
     digests = []
-    for done, path in enumerate(paths, start=1):
+    for done, file in enumerate(files, start=1):
         try:
-            with open_image_file(path, rule) as file:
-                digests.append(hashlib.file_digest(file, "sha256").hexdigest())
+            with file.open() as raw:
+                digests.append(_digest(raw))
         except BrokenImageError:
             digests.append(_UNREADABLE)
-        progress("checking", done, len(paths))
+        progress("checking", done, len(files))
     return digests
 
 
@@ -154,15 +153,15 @@ def _open_entry(folder: Path, rule: ImageRule) -> CachedImages | None:
 
 def _build_entry(
     target: Path,
-    paths: Sequence[Path],
+    files: Sequence[ImageFile],
     digests: Sequence[str],
     rule: ImageRule,
     progress: Progress,
 ) -> None:
     folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=".decoding-"))
     try:
-        broken = _write_pixels(folder / "pixels.u8", paths, digests, rule, progress)
-        manifest: dict[str, Any] = {"n_good": len(paths) - len(broken), "broken": broken}
+        broken = _write_pixels(folder / "pixels.u8", files, digests, rule, progress)
+        manifest: dict[str, Any] = {"n_good": len(files) - len(broken), "broken": broken}
         with replacing(folder / "manifest.json") as file:
             file.write(json.dumps(manifest).encode())
         os.chmod(folder, 0o755)
@@ -176,7 +175,7 @@ def _build_entry(
 
 def _write_pixels(
     target: Path,
-    paths: Sequence[Path],
+    files: Sequence[ImageFile],
     digests: Sequence[str],
     rule: ImageRule,
     progress: Progress,
@@ -187,18 +186,18 @@ def _write_pixels(
     """
     broken = []
     with open(target, "wb") as pixels:
-        for position, (path, digest) in enumerate(zip(paths, digests, strict=True)):
+        for position, (file, digest) in enumerate(zip(files, digests, strict=True)):
             try:
-                with open_image_file(path, rule) as file:
-                    if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-                        raise InputError(f"{path} changed while it was read. Try again.")
-                    file.seek(0)
-                    row = decode_image(file, rule)
+                with file.open() as raw:
+                    if _digest(raw) != digest:
+                        raise InputError(f"{file.name} changed while it was read. Try again.")
+                    raw.seek(0)
+                    row = decode_image(raw, rule)
             except BrokenImageError as error:
                 broken.append((position, str(error)))
             else:
                 pixels.write(row.tobytes())
-            progress("decoding", position + 1, len(paths))
+            progress("decoding", position + 1, len(files))
         pixels.flush()
         os.fsync(pixels.fileno())
     return broken

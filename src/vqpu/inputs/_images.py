@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vqpu._parameters import check_choice, check_integer
 from vqpu.errors import BrokenImageError, BrokenImageWarning, InputError
-from vqpu.inputs._decode import ImageRule, decode_image, open_image_file
+from vqpu.inputs._decode import ImageRule, decode_image, image_on_disk, open_image_file
 from vqpu.inputs._imagecache import Progress, cached_images
 from vqpu.inputs._imagelist import check_apart, find_images, read_label_file
 from vqpu.inputs._samples import Broken, Chunk, PUData
@@ -165,7 +165,8 @@ def _read(
     progress: Progress | None,
 ) -> PUData:
     folder = cache_folder(cache_dir) / "images"
-    entry = cached_images(paths, rule, folder, progress or (lambda *_: None))
+    files = [image_on_disk(path, rule) for path in paths]
+    entry = cached_images(files, rule, folder, progress or (lambda *_: None))
     broken = tuple(Broken(str(paths[i]), reason) for i, reason in entry.broken.items())
     good = [i for i in range(len(paths)) if i not in entry.broken]
     _report(broken, len(paths), on_broken)

@@ -13,12 +13,16 @@ from numpy.typing import DTypeLike, NDArray
 from vqpu.errors import CacheError
 
 
+def cache_directory() -> Path:
+    """Return the per-user cache: ``$XDG_CACHE_HOME/vqpu`` or ``~/.cache/vqpu``."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    # The XDG specification: a relative path is to be ignored.
+    return (Path(named) if os.path.isabs(named) else Path.home() / ".cache") / "vqpu"
+
+
 def cache_folder(cache_dir: str | Path | None) -> Path:
     """Return ``cache_dir``, or the folder for decoded data of the current user."""
-    if cache_dir is not None:
-        return Path(cache_dir)
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "vqpu" / "inputs"
+    return cache_directory() / "inputs" if cache_dir is None else Path(cache_dir)
 
 
 class Spool:
