@@ -31,7 +31,6 @@ from vqpu.inputs._decode import ImageFile, ImageRule, decode_image
 Progress = Callable[[str, int, int], None]
 
 _FORMAT = 1
-_UNREADABLE = "unreadable"
 _REST_NS = 2_000_000_000
 _STALE_SECONDS = 24 * 3600
 
@@ -128,8 +127,8 @@ def _digests(files: Sequence[ImageFile], progress: Progress) -> list[str]:
         try:
             with file.open() as raw:
                 digests.append(_digest(raw))
-        except BrokenImageError:
-            digests.append(_UNREADABLE)
+        except BrokenImageError as error:
+            digests.append(f"unreadable: {error}")  # the reason is kept with the entry
         progress("checking", done, len(files))
     return digests
 
