@@ -49,7 +49,7 @@ ALLOWED: dict[str, set[str]] = {
     },
     "inputs": {"errors", "_atomic", "_parameters"},
     "datasets": {"errors", "_atomic", "_labels", "_parameters", "inputs", "scenarios"},
-    "metrics": {"errors", "_labels", "_parameters", "scenarios"},
+    "metrics": {"errors", "_labels", "_parameters", "_twomeans", "scenarios"},
     "experiments": {
         "", "errors", "_atomic", "_classifier", "_posterior", "_sources", "datasets", "rivals",
         "training", "vq",
