@@ -98,11 +98,21 @@ def test_tables__defaults__above_naive(table: str) -> None:
 
 def test_study__default__above_naive_on_average() -> None:
     rows = script("study").mean_accuracies(read_records(records_of("study"))).values()
-    complete = [row for row in rows if "naive" in row]
-    if not complete:
-        pytest.skip("the naive classifier's runs are not published yet")
-    default = [row["holdout-loss, posterior"] for row in complete]
-    assert sum(default) > sum(row["naive"] for row in complete)
+    assert len(rows) == 8 * 3
+    default = [row["holdout-loss, posterior"] for row in rows]
+    assert sum(default) > sum(row["naive"] for row in rows)
+    assert sum(default) < sum(row["oracle"] for row in rows)
+
+
+def test_study__border_and_patience__lose_nothing_against_the_others_tried() -> None:
+    from vqpu import VQKMeansClassifier
+    from vqpu._posterior import RAISED_BY
+
+    records = read_records(records_of("study"))
+    border = script("study").border_accuracies(records)
+    patience = script("study").patience_accuracies(records)
+    assert border[RAISED_BY] >= max(border.values()) - 0.05
+    assert patience[VQKMeansClassifier().patience] >= max(patience.values()) - 0.05
 
 
 def test_metrics__ours__within_a_hundredth_of_the_truth_everywhere() -> None:
