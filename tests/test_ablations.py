@@ -35,17 +35,31 @@ def test_ablation__easy_blobs__solved(
     blobs: Blobs, blobs_truth: NDArray[Any], name: str, decision: str
 ) -> None:
     model = VQKMeansClassifier(
-        **ABLATIONS[name], decision=decision, max_steps=200, patience=99, random_state=0
+        **{"n_members": 1, **ABLATIONS[name]},
+        decision=decision,
+        max_steps=200,
+        patience=99,
+        random_state=0,
     ).fit(*blobs)
     assert model.score(blobs[0], blobs_truth) > 0.85
 
 
 def test_no_updates__codes_stay_as_drawn(blobs: Blobs) -> None:
     model = VQKMeansClassifier(
-        codebook_update="none", anchor_mean=5, codebook_size=8, max_steps=40, random_state=0
+        codebook_update="none",
+        anchor_mean=5,
+        codebook_size=8,
+        max_steps=40,
+        n_members=1,
+        random_state=0,
     ).fit(*blobs)
     again = VQKMeansClassifier(
-        codebook_update="none", anchor_mean=5, codebook_size=8, max_steps=20, random_state=0
+        codebook_update="none",
+        anchor_mean=5,
+        codebook_size=8,
+        max_steps=20,
+        n_members=1,
+        random_state=0,
     ).fit(*blobs)
     assert torch.equal(model.network_.codebook.vectors, again.network_.codebook.vectors)
 
@@ -73,9 +87,14 @@ def test_bimodal_codebook__half_of_each() -> None:
 
 def test_distribution__clusters_the_means(blobs: Blobs) -> None:
     model = VQKMeansClassifier(
-        encoding="distribution", vector_dim=4, n_vectors=3, max_steps=20, random_state=0
+        encoding="distribution",
+        vector_dim=4,
+        n_vectors=3,
+        max_steps=20,
+        n_members=2,
+        random_state=0,
     ).fit(*blobs)
     representation = model.transform(blobs[0])
-    assert representation.shape == (180, 12)
+    assert representation.shape == (180, 2 * 12)
     assert np.issubdtype(representation.dtype, np.floating)
     assert {"positive_target", "unlabeled_target"} <= set(model.history_[0])

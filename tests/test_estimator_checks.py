@@ -10,14 +10,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.support import fast_classifier
 from vqpu import NaivePUClassifier, OracleClassifier
 
-FAST: dict[str, Any] = {"max_steps": 60, "vector_dim": 8, "n_vectors": 4}
+FAST: dict[str, Any] = {"max_steps": 60, "n_members": 1, "vector_dim": 8, "n_vectors": 4}
 
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
         fast_classifier(random_state=None),
-        fast_classifier(random_state=None, decision="nearest-center"),
+        fast_classifier(random_state=None, n_members=2, decision="nearest-center"),
         NaivePUClassifier(**FAST),
         OracleClassifier(**FAST),
     ]

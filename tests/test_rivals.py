@@ -25,7 +25,7 @@ def test_cross_entropy__hand_computed__both_sets_weigh_the_same() -> None:
 def test_naive__separable_blobs__finds_the_hidden_positives(
     blobs: Blobs, blobs_truth: NDArray[Any]
 ) -> None:
-    model = NaivePUClassifier(max_steps=200, random_state=0).fit(*blobs)
+    model = NaivePUClassifier(max_steps=200, n_members=1, random_state=0).fit(*blobs)
     assert model.score(blobs[0], blobs_truth) > 0.9
     assert model.stop_reason_ in ("patience", "max_steps")
     assert model.n_holdout_ == (9, 18)
@@ -33,8 +33,10 @@ def test_naive__separable_blobs__finds_the_hidden_positives(
 
 def test_oracle__class_prior__shifts_the_logit(blobs: Blobs, blobs_truth: NDArray[Any]) -> None:
     X = blobs[0]
-    even = OracleClassifier(max_steps=40, random_state=0).fit(X, blobs_truth)
-    rare = OracleClassifier(max_steps=40, random_state=0, class_prior=0.1).fit(X, blobs_truth)
+    even = OracleClassifier(max_steps=40, n_members=1, random_state=0).fit(X, blobs_truth)
+    rare = OracleClassifier(max_steps=40, n_members=1, random_state=0, class_prior=0.1).fit(
+        X, blobs_truth
+    )
     shift = rare.decision_function(X) - even.decision_function(X)
     np.testing.assert_allclose(shift, math.log(0.1 / 0.9), rtol=1e-9)
     with pytest.raises(ParameterError, match="class_prior"):
