@@ -86,6 +86,11 @@ class ArraySource:
         return len(self._array)
 
     @property
+    def array(self) -> NDArray[Any]:
+        """The array itself, not a copy."""
+        return self._array
+
+    @property
     def is_image(self) -> bool:
         """Whether samples are images rather than vectors."""
         return len(self.sample_shape) == 3

@@ -77,7 +77,8 @@ class ConvDecoder(nn.Module):
 
     def forward(self, vectors: Tensor) -> Tensor:
         """Turn (n, K, p) into (n, channels, height, width)."""
-        grid = vectors.transpose(1, 2).unflatten(2, self.upsampler.input_shape[1:])
+        _, rows, columns = self.upsampler.input_shape
+        grid = vectors.transpose(1, 2).reshape(len(vectors), -1, rows, columns)
         image: Tensor = self.upsampler(self.mix(grid))
         return image
 

@@ -67,19 +67,24 @@ def _image_body(sample_shape: tuple[int, ...], latent_dim: int) -> nn.Module:
 class Discriminator(nn.Module):
     """Samples in the scale of the data in, one logit each out.
 
-    Every layer has spectral norm, none has batch norm: a batch that mixes sets must not tell them
-    apart by its statistics.
+    There is no batch norm: a batch that mixes sets must not tell them apart by its statistics.
 
     Parameters
     ----------
     sample_shape : tuple (channels, height, width) or (n_features,)
     normalizer : InputNormalizer
+    spectral : bool
+        Whether every layer has spectral norm.
     """
 
-    def __init__(self, sample_shape: tuple[int, ...], normalizer: InputNormalizer) -> None:
+    def __init__(
+        self, sample_shape: tuple[int, ...], normalizer: InputNormalizer, *, spectral: bool
+    ) -> None:
         super().__init__()
         self.normalizer = normalizer
         layers = _convolutions(sample_shape) if len(sample_shape) == 3 else _linears(sample_shape)
+        if spectral:
+            layers = [_normed(layer) for layer in layers]
         self.layers = nn.Sequential(*layers)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -88,21 +93,25 @@ class Discriminator(nn.Module):
         return logits
 
 
+def _normed(layer: nn.Module) -> nn.Module:
+    return spectral_norm(layer) if isinstance(layer, (nn.Conv2d, nn.Linear)) else layer
+
+
 def _convolutions(sample_shape: tuple[int, ...]) -> list[nn.Module]:
     channels, height, width = sample_shape
     layers: list[nn.Module] = []
     for index in range(count_halvings(height, width) + 1):
         width_out = min(_NARROWEST << index, _WIDEST)
         layers += [
-            spectral_norm(nn.Conv2d(channels, width_out, 4, 2, 1)),
+            nn.Conv2d(channels, width_out, 4, 2, 1),
             nn.LeakyReLU(_SLOPE, inplace=True),
         ]
         channels, height, width = width_out, height // 2, width // 2
-    return [*layers, nn.Flatten(), spectral_norm(nn.Linear(channels * height * width, 1))]
+    return [*layers, nn.Flatten(), nn.Linear(channels * height * width, 1)]
 
 
 def _linears(sample_shape: tuple[int, ...]) -> list[nn.Module]:
     layers: list[nn.Module] = []
     for width in (sample_shape[0], _HIDDEN):
-        layers += [spectral_norm(nn.Linear(width, _HIDDEN)), nn.LeakyReLU(_SLOPE, inplace=True)]
-    return [*layers, spectral_norm(nn.Linear(_HIDDEN, 1))]
+        layers += [nn.Linear(width, _HIDDEN), nn.LeakyReLU(_SLOPE, inplace=True)]
+    return [*layers, nn.Linear(_HIDDEN, 1)]

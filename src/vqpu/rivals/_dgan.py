@@ -80,11 +80,12 @@ class DGANClassifier(GANClassifier):
 
     The first stage takes a fixed number of steps. The second stops by the AUC of held-out
     positives against held-out unlabelled samples, which under SCAR grows with the AUC against
-    negatives: comparisons with the D-GAN have used a labelled validation set there, and no label but
-    those of P exists here.
+    negatives: comparisons with the D-GAN have used a labelled validation set there, and here no
+    label exists but those of P.
 
-    What is not fixed by its paper's loss, and the choice here: one step of each player in turn,
-    a DCGAN's generator, negatives drawn from its weight average.
+    Where facts about the paper's form are missing, the choice here: one step of each player in
+    turn, the three terms of the discriminator's loss weigh the same, a DCGAN's generator,
+    negatives drawn from its weight average.
 
     References
     ----------
@@ -93,6 +94,7 @@ class DGANClassifier(GANClassifier):
     """
 
     _title = "D-GAN"
+    _spectral = True
 
     def __init__(
         self,

@@ -127,6 +127,7 @@ class GANClassifier(LogisticNetworkClassifier):
 
     n_members = 1
     _generator_average = 0.999
+    _spectral: bool  # whether the discriminator has spectral norm
 
     def __init__(
         self,
@@ -210,7 +211,9 @@ class GANClassifier(LogisticNetworkClassifier):
         normalizer: Any = encoder.normalizer
         return GAN(
             generator,
-            Discriminator(source.sample_shape, normalizer).to(self._device),
+            Discriminator(source.sample_shape, normalizer, spectral=self._spectral).to(
+                self._device
+            ),
             WeightAverage(generator, self._generator_average),
             learning_rate=self.gan_learning_rate,
             seed=seed,
