@@ -94,7 +94,7 @@ def test_images__layout_of_the_input(shape: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 40, (12, *shape)).astype(np.uint8)
     X[::2] += 200  # dark and light images
-    model = vqvae(max_steps=60).fit(X)
+    model = vqvae(max_steps=150).fit(X)
     assert model.reconstruct(X).shape == X.shape
     assert model.transform(X).shape[0] == 12
     assert np.mean((model.reconstruct(X) - X) ** 2) < 0.5 * X.var()
