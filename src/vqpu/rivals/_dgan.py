@@ -49,7 +49,7 @@ class DGANClassifier(GANClassifier):
         Bound on the steps of the second stage.
     max_epochs : int or None, default=None
         Bound on its passes over the labelled positives, if any.
-    patience : int, default=10
+    patience : int, default=5
         Checks of the second stage without improvement after which it stops.
     encoder, n_vectors, vector_dim, dropout, augment, batch_size, schedule, weight_average, \
     check_every, holdout, random_state, device, verbose
@@ -114,7 +114,7 @@ class DGANClassifier(GANClassifier):
         max_steps: int = 4000,
         max_epochs: int | None = None,
         check_every: int | None = None,
-        patience: int = 10,
+        patience: int = 5,
         holdout: float = 0.15,
         random_state: Any = None,
         device: str = "auto",
