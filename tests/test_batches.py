@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vqpu.training import BalancedBatches
+from vqpu.training import BalancedBatches, PlainBatches
 
 
 def test_batches__one_epoch__every_unlabelled_sample_once() -> None:
@@ -33,3 +33,10 @@ def test_batches__rounds__different_orders() -> None:
     batches = BalancedBatches(np.arange(8), np.arange(8), batch_size=16, seed=0)
     assert not np.array_equal(batches[0].unlabeled, batches[1].unlabeled)
     assert not np.array_equal(batches[0].unlabeled, batches[0].positive)
+
+
+def test_plain_batches__one_set_alone__once_an_epoch() -> None:
+    batches = PlainBatches(np.arange(10, 40), batch_size=10, seed=0)
+    assert batches.steps_per_epoch == 3
+    assert sorted(np.concatenate([batches[step].positive for step in range(3)])) == [*range(10, 40)]
+    assert len(batches[0].unlabeled) == 0

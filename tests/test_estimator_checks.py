@@ -8,7 +8,15 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.support import fast_classifier
-from vqpu import NaivePUClassifier, OracleClassifier
+from vqpu import (
+    VQVAE,
+    BaggingPUClassifier,
+    DGANClassifier,
+    ElkanNotoClassifier,
+    NaivePUClassifier,
+    ObserverGANClassifier,
+    OracleClassifier,
+)
 
 FAST: dict[str, Any] = {"max_steps": 60, "n_members": 1, "vector_dim": 8, "n_vectors": 4}
 
@@ -20,6 +28,12 @@ FAST: dict[str, Any] = {"max_steps": 60, "n_members": 1, "vector_dim": 8, "n_vec
         fast_classifier(random_state=None, n_members=2, decision="nearest-center"),
         NaivePUClassifier(**FAST),
         OracleClassifier(**FAST),
+        ObserverGANClassifier(**FAST, latent_dim=4),
+        DGANClassifier(**FAST, latent_dim=4, gan_steps=60),
+        ElkanNotoClassifier(),
+        ElkanNotoClassifier(scenario="single-set"),
+        BaggingPUClassifier(n_estimators=20),
+        VQVAE(**FAST, codebook_size=16),
     ]
 )
 def test_common_checks(estimator: Any, check: Any) -> None:

@@ -24,7 +24,9 @@ ALLOWED: dict[str, set[str]] = {
     "_twomeans": set(),
     "_bestbin": set(),
     "_posterior": {"_bestbin"},
-    "priors": {"errors", "_bestbin", "_parameters", "scenarios"},
+    "_wrapped": {"errors"},
+    "_contract": {"errors", "_labels", "_sources"},
+    "priors": {"errors", "_bestbin", "_parameters", "_wrapped", "scenarios"},
     "nn": set(),
     "training": {"errors", "_seeding", "_twomeans"},
     "_inference": {"errors", "_sources"},
@@ -34,7 +36,8 @@ ALLOWED: dict[str, set[str]] = {
         "training",
     },
     "_estimator": {
-        "errors", "_feeding", "_labels", "_parameters", "_seeding", "_sources", "nn", "training",
+        "errors", "_contract", "_feeding", "_parameters", "_seeding", "_sources", "nn",
+        "training",
     },
     "_classifier": {
         "errors", "_estimator", "_labels", "_parameters", "_posterior", "_seeding", "_sources",
@@ -44,8 +47,8 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "_classifier", "_labels", "_parameters", "priors", "training",
     },
     "rivals": {
-        "errors", "_estimator", "_feeding", "_inference", "_parameters", "_seeding", "_sources",
-        "nn", "training",
+        "errors", "_contract", "_estimator", "_feeding", "_inference", "_parameters", "_seeding",
+        "_sources", "_twomeans", "_wrapped", "nn", "scenarios", "training",
     },
     "inputs": {"errors", "_atomic", "_parameters"},
     "datasets": {"errors", "_atomic", "_labels", "_parameters", "inputs", "scenarios"},
@@ -70,6 +73,7 @@ FORBIDDEN: dict[str, set[str]] = {
     "_twomeans": {"torch", "sklearn"},
     "_bestbin": {"torch", "sklearn"},
     "_posterior": {"torch", "sklearn"},
+    "_wrapped": {"torch"},
     "priors": {"torch"},
     "cli": {"torch", "sklearn"},
 }

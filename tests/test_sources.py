@@ -99,3 +99,23 @@ def test_memory_map__pages_are_given_back_and_values_stay(tmp_path: Path) -> Non
 def test_writable_map__never_given_back(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros((4, 2)))
     assert ArraySource(np.load(tmp_path / "x.npy", mmap_mode="c"))._mapping is None
+
+
+@pytest.mark.parametrize("shape", [(4, 7), (4, 8, 9), (4, 8, 9, 3), (4, 3, 8, 9)])
+def test_layout__restore__gives_back_what_batch_took(shape: tuple[int, ...]) -> None:
+    array = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
+    source = ArraySource(array)
+    restored = source.layout.restore(source.slice(0, 4).numpy())
+    assert restored.dtype == np.float32
+    assert np.array_equal(restored, array)
+
+
+def test_extremes__per_feature_and_per_channel() -> None:
+    low, high = ArraySource(np.array([[1.0, -2.0], [3.0, 5.0]])).extremes()
+    assert (low.tolist(), high.tolist()) == ([1.0, -2.0], [3.0, 5.0])
+    image = np.zeros((2, 3, 8, 9), np.uint8)
+    image[1, 2, 4, 4], image[:, 1] = 200, 7
+    low, high = ArraySource(image).extremes()
+    assert (low.tolist(), high.tolist()) == ([0, 7, 0], [0, 7, 200])
+    low, high = ArraySource(image[:, 2]).extremes()
+    assert (low.tolist(), high.tolist()) == ([0], [200])

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from vqpu.errors import NonFiniteLossError
-from vqpu.training import WeightAverage, learning_rate_factor, train
+from vqpu.training import FixedBudget, WeightAverage, descend, learning_rate_factor, train
 
 
 class Quadratic:
@@ -78,6 +78,25 @@ def test_train__loss_not_finite__stops_in_that_step_with_the_weights_untouched(
         )
     assert objective.steps == list(range(broken_at))
     assert torch.isfinite(objective.weight).all()
+
+
+def test_descend__one_step_of_one_optimiser() -> None:
+    weight = torch.ones(1, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], lr=0.5)
+    weight.grad = torch.full((1,), 100.0)  # left by another player's turn
+    loss = (weight * 2).sum()
+    assert descend(optimizer, loss, {"part": loss}, 3) == {"part": 2.0}
+    assert weight.item() == 0.0
+    with pytest.raises(NonFiniteLossError, match=r"step 4 \(part = nan\)"):
+        descend(optimizer, loss * math.nan, {"part": loss * math.nan}, 3)
+    assert weight.item() == 0.0
+
+
+def test_fixed_budget__never_stops_and_keeps_the_last_state() -> None:
+    rule = FixedBudget()
+    assert not any(rule.update({"step": step}, f"state {step}") for step in range(50))
+    assert rule.best_check == 49
+    assert rule.best_state == "state 49"
 
 
 def test_learning_rate__rises_and_falls() -> None:

@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BaggingPUClassifier": "vqpu.rivals",
+    "DGANClassifier": "vqpu.rivals",
+    "ElkanNotoClassifier": "vqpu.rivals",
     "NaivePUClassifier": "vqpu.rivals",
+    "ObserverGANClassifier": "vqpu.rivals",
     "OracleClassifier": "vqpu.rivals",
+    "VQVAE": "vqpu.rivals",
     "VQKMeansClassifier": "vqpu._classifier",
     "VqpuError": "vqpu.errors",
     "VqpuWarning": "vqpu.errors",
@@ -31,7 +36,12 @@ if TYPE_CHECKING:
     from vqpu.diagnostics import diagnose as diagnose
     from vqpu.errors import VqpuError as VqpuError
     from vqpu.errors import VqpuWarning as VqpuWarning
+    from vqpu.rivals import VQVAE as VQVAE
+    from vqpu.rivals import BaggingPUClassifier as BaggingPUClassifier
+    from vqpu.rivals import DGANClassifier as DGANClassifier
+    from vqpu.rivals import ElkanNotoClassifier as ElkanNotoClassifier
     from vqpu.rivals import NaivePUClassifier as NaivePUClassifier
+    from vqpu.rivals import ObserverGANClassifier as ObserverGANClassifier
     from vqpu.rivals import OracleClassifier as OracleClassifier
 
 

@@ -1,4 +1,4 @@
-"""What every network estimator shares: the contract of X and y, devices, splits and encoders."""
+"""What every network estimator shares: parameters, encoders, feeds and the budget."""
 
 from __future__ import annotations
 
@@ -6,24 +6,14 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
 
+from vqpu._contract import CheckedEstimator, PUClassifier
 from vqpu._feeding import Feed
-from vqpu._labels import PULabels, encode_pu_labels
 from vqpu._parameters import check_choice, check_integer, check_real
 from vqpu._seeding import Stream, choose_device, derive_seed
 from vqpu._sources import ArraySource
-from vqpu.errors import (
-    EncoderError,
-    InputError,
-    InputTypeError,
-    ParameterError,
-    VqpuError,
-)
+from vqpu.errors import EncoderError, InputError, ParameterError
 from vqpu.nn import (
     ENCODERS,
     Augmentation,
@@ -43,46 +33,16 @@ _MEMBERS = 5
 _VECTORS_FOR_ONE_MEMBER = 30_000  # vectors are cheap: several members pay up to here
 
 
-class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Base of estimators that train an encoder on two sets of samples.
+class NetworkEstimator(CheckedEstimator):
+    """Base of estimators that train an encoder.
 
-    A subclass implements ``fit`` and ``decision_function`` and stores its parameters; those named
-    in ``_check_shared_parameters`` mean the same everywhere.
+    A subclass implements ``fit`` and stores its parameters; those named in
+    ``_check_shared_parameters`` mean the same everywhere. What it does not offer but the shared
+    code reads, such as ``n_members``, it fixes as a class attribute.
     """
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return one of ``classes_`` per sample; the larger one means positive.
-
-        Parameters
-        ----------
-        X : array-like of the shape given to ``fit``
-        """
-        is_positive = self.decision_function(X) > 0
-        return np.asarray(self.classes_[is_positive.astype(np.intp)])
-
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the probabilities of being negative and positive, shape (n_samples, 2).
-
-        Parameters
-        ----------
-        X : array-like of the shape given to ``fit``
-        """
-        log_odds = np.clip(self.decision_function(X), -700, 700)
-        positive = 1 / (1 + np.exp(-log_odds))
-        return np.column_stack([1 / (1 + np.exp(log_odds)), positive])
-
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the log odds of being positive; above 0 is positive, shape (n_samples,)."""
-        raise NotImplementedError
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_folded")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        tags.non_deterministic = False
-        return tags
 
     def _check_shared_parameters(self) -> None:
         if isinstance(self.encoder, nn.Module):
@@ -104,8 +64,11 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_integer("max_steps", self.max_steps, 1)
         check_integer("max_epochs", self.max_epochs, 1, optional=True)
         check_integer("check_every", self.check_every, 1, optional=True)
-        check_integer("patience", self.patience, 1)
-        check_real("holdout", self.holdout, 0, 0.5, open_high=False)
+        offered = self.get_params(deep=False)
+        if "patience" in offered:
+            check_integer("patience", self.patience, 1)
+        if "holdout" in offered:
+            check_real("holdout", self.holdout, 0, 0.5, open_high=False)
         if not isinstance(self.verbose, bool):
             check_integer("verbose", self.verbose, 0)
         if not isinstance(self.device, str):
@@ -114,59 +77,11 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         choose_device(self.device)
 
-    def _check_training_data(self, X: Any, y: Any) -> tuple[ArraySource, PULabels]:
-        self._forget()
-        X, y = self._validated(X, y, reset=True)
-        try:
-            check_classification_targets(y)
-            labels = encode_pu_labels(y)
-        except VqpuError:
-            raise
-        except (ValueError, TypeError) as error:
-            raise InputError(f"y cannot be used: {error}") from None
-        source = ArraySource(X)
-        source.check_finite()
-        return source, labels
-
-    def _forget(self) -> None:
-        """Drop what the last fit left: whatever happens next, it must not be mixed with it."""
-        for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
-            delattr(self, name)
-        self.__dict__.pop("_folded", None)
-
     def _set_outcome(self, outcome: Outcome) -> None:
         self.history_, self.best_check_ = outcome.history, outcome.best_check
         self.n_steps_ = int(self.history_[-1]["step"])
         bound = "max_steps" if self.n_steps_ == self.max_steps else "max_epochs"
         self.stop_reason_ = "patience" if outcome.stopped_early else bound
-
-    def _source_for_prediction(self, X: Any) -> ArraySource:
-        check_is_fitted(self)
-        source = ArraySource(self._validated(X, None, reset=False))
-        if source.sample_shape != self.input_shape_:
-            raise InputError(
-                f"X holds samples of shape {source.sample_shape}, but {type(self).__name__} was "
-                f"fitted on samples of shape {self.input_shape_}. Pass samples of that shape "
-                "(images: channels, height, width)."
-            )
-        source.check_finite()
-        return source
-
-    def _validated(self, X: Any, y: Any, *, reset: bool) -> Any:
-        """Run scikit-learn's input checks, with its sentences but our exception tree."""
-        options: dict[str, Any] = {
-            "allow_nd": True,
-            "ensure_all_finite": False,  # our own check goes chunk by chunk
-            "ensure_min_samples": 2 if reset else 1,
-        }
-        try:
-            if reset:
-                return validate_data(self, X, y, reset=True, **options)
-            return validate_data(self, X, reset=False, **options)
-        except TypeError as error:
-            raise InputTypeError(str(error)) from None
-        except ValueError as error:
-            raise InputError(str(error)) from None
 
     def _count_members(self, source: ArraySource) -> int:
         """Resolve ``n_members``: several where they are affordable and samples are few."""
@@ -255,6 +170,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if check_every is None:
             check_every = min(max(steps_per_epoch, 20), max(max_steps // 20, 20))
         return max_steps, min(check_every, max_steps)
+
+
+class NetworkClassifier(PUClassifier, NetworkEstimator):
+    """Base of classifiers that train an encoder on two sets of samples."""
 
 
 def _check_output(encoder: nn.Module, shape: tuple[int, ...], output_dim: int) -> None:

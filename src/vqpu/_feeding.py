@@ -11,7 +11,7 @@ from torch import Tensor
 from vqpu._seeding import Stream, derive_seed, torch_generator
 from vqpu._sources import ArraySource
 from vqpu.nn import Augmentation
-from vqpu.training import BalancedBatches
+from vqpu.training import BalancedBatches, PlainBatches
 
 
 class Feed(NamedTuple):
@@ -20,14 +20,14 @@ class Feed(NamedTuple):
     Attributes
     ----------
     source : ArraySource
-    batches : BalancedBatches
+    batches : BalancedBatches or PlainBatches
     augmentation : Augmentation
     seed : int
     device : torch.device
     """
 
     source: ArraySource
-    batches: BalancedBatches
+    batches: BalancedBatches | PlainBatches
     augmentation: Augmentation
     seed: int
     device: torch.device
@@ -38,7 +38,7 @@ class Feed(NamedTuple):
         Also seeds torch for this step, so that dropout depends on the seed and the step alone.
         """
         batch = self.batches[step]
-        x = torch.cat([self.source.batch(batch.positive), self.source.batch(batch.unlabeled)])
+        x = torch.cat([self.source.batch(part) for part in batch if len(part)])
         x = self.augmentation(x, torch_generator(self.seed, Stream.AUGMENTATION, step))
         torch.manual_seed(derive_seed(self.seed, Stream.DROPOUT, step))
         return x.to(self.device), len(batch.positive)

@@ -25,6 +25,9 @@ class Stream(IntEnum):
     DROPOUT = 7
     TWO_MEANS = 8
     MEMBER = 9
+    NOISE = 20
+    SECOND_STAGE = 21
+    BAG = 22
 
 
 def derive_seed(seed: int, stream: Stream, index: int = 0) -> int:

@@ -31,6 +31,31 @@ class Moments(NamedTuple):
     std: NDArray[np.float64]
 
 
+class Layout(NamedTuple):
+    """How the array of samples was laid out, to give others in the same way.
+
+    Attributes
+    ----------
+    n_axes : int
+        Of the array: 2 for vectors, 3 for grey images, 4 for colour images.
+    channels_first : bool
+    dtype : dtype
+        That of the array where it can hold fractions, else the floating type next to it.
+    """
+
+    n_axes: int
+    channels_first: bool
+    dtype: np.dtype[Any]
+
+    def restore(self, samples: NDArray[Any]) -> NDArray[Any]:
+        """Turn (n, d) or (n, c, h, w) into what ``fit`` was given."""
+        if self.n_axes == 3:
+            samples = samples[:, 0]
+        elif self.n_axes == 4 and not self.channels_first:
+            samples = samples.transpose(0, 2, 3, 1)
+        return np.ascontiguousarray(samples, dtype=self.dtype)
+
+
 class ArraySource:
     """Samples in an array: vectors (n, d), grey images (n, h, w) or colour images.
 
@@ -61,9 +86,20 @@ class ArraySource:
         return len(self._array)
 
     @property
+    def array(self) -> NDArray[Any]:
+        """The array itself, not a copy."""
+        return self._array
+
+    @property
     def is_image(self) -> bool:
         """Whether samples are images rather than vectors."""
         return len(self.sample_shape) == 3
+
+    @property
+    def layout(self) -> Layout:
+        """How the array is laid out."""
+        dtype = np.result_type(self._array.dtype, np.float32)
+        return Layout(self._array.ndim, self._channels_first, dtype)
 
     def batch(self, indices: NDArray[np.integer[Any]]) -> Tensor:
         """Return the samples at ``indices``: (n, d), or (n, c, h, w) in channels-last memory."""
@@ -100,9 +136,7 @@ class ArraySource:
 
     def moments(self) -> Moments:
         """Return mean and standard deviation of all samples, per feature or per channel."""
-        axes = (
-            (0,) if not self.is_image else (0, *_pixel_axes(self._array.ndim, self._channels_first))
-        )
+        axes = self._sample_axes
         first = np.asarray(self._array[:1], dtype=np.float64)
         origin = first.mean(axis=axes, keepdims=True)  # keeps the sum of squares well-conditioned
         count, total, squares = 0, 0.0, 0.0
@@ -119,6 +153,21 @@ class ArraySource:
         # Rounding leaves a trace of variance in constant columns; it must not be blown up.
         std[std <= 1e-13 * np.abs(mean)] = 0.0
         return Moments(mean, std)
+
+    def extremes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the least and the largest value per feature or per channel."""
+        low, high = np.inf, -np.inf
+        for _, chunk in self._chunks():
+            low = np.minimum(low, chunk.min(axis=self._sample_axes))
+            high = np.maximum(high, chunk.max(axis=self._sample_axes))
+        return np.atleast_1d(np.float64(low)), np.atleast_1d(np.float64(high))
+
+    @property
+    def _sample_axes(self) -> tuple[int, ...]:
+        """The axes that statistics go over: all but that of features or channels."""
+        if not self.is_image:
+            return (0,)
+        return (0, *_pixel_axes(self._array.ndim, self._channels_first))
 
     def _chunks(self) -> Iterator[tuple[int, NDArray[Any]]]:
         step = max(1, _CHUNK_VALUES // max(1, self._array[:1].size))

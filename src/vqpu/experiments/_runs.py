@@ -15,10 +15,16 @@ from vqpu._posterior import RAISED_BY, fit_posterior
 from vqpu._sources import ArraySource
 from vqpu.datasets import TASKS, load_task, make_pu
 from vqpu.experiments._tables import TABLES, make_table
-from vqpu.rivals import NaivePUClassifier, OracleClassifier
+from vqpu.rivals import (
+    DGANClassifier,
+    NaivePUClassifier,
+    ObserverGANClassifier,
+    OracleClassifier,
+)
 from vqpu.vq import Check
 
 METHODS = ("vq", "naive", "oracle")
+GANS = {"observer-gan": ObserverGANClassifier, "d-gan": DGANClassifier}
 RAISED_BY_TRIED = (0.0, 1.0, 3.0, 6.0)  # standard errors, for the study of the border
 
 
@@ -99,7 +105,7 @@ def run_method(
 
     Parameters
     ----------
-    method : {"vq", "naive", "oracle"}
+    method : {"vq", "naive", "oracle", "observer-gan", "d-gan"}
     problem : Problem
     seed : int
     judge_checks : bool
@@ -114,6 +120,8 @@ def run_method(
         model: Any = VQKMeansClassifier(**settings).fit(problem.X, problem.y, callback=judge)
     elif method == "naive":
         model = NaivePUClassifier(**settings).fit(problem.X, problem.y)
+    elif method in GANS:
+        model = GANS[method](**settings).fit(problem.X, problem.y)
     else:
         model = OracleClassifier(class_prior=problem.alpha, **settings)
         model.fit(problem.X, problem.truth)

@@ -75,6 +75,16 @@ def _search(flat: Tensor, codebook: Tensor) -> Tensor:
     return scores.argmax(dim=1)
 
 
+def straight_through(vectors: Tensor, quantized: Tensor) -> Tensor:
+    """Return the codes, but hand their gradient on to the vectors as if nothing had happened.
+
+    Parameters
+    ----------
+    vectors, quantized : Tensor of shape (..., p)
+    """
+    return vectors + (quantized - vectors).detach()
+
+
 def project_on_anchors(
     vectors: Tensor, positive_anchor: Tensor, unlabeled_anchor: Tensor
 ) -> Tensor:

@@ -25,6 +25,11 @@ _CHANNELS = (32, 32, 64, 64, 128)
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
 
+def count_halvings(height: int, width: int) -> int:
+    """Return how often an image is halved, so that its short side comes to about 8."""
+    return min(max(round(math.log2(min(height, width) / 8)), 1), 6)
+
+
 class InputNormalizer(nn.Module):
     """Shift and scale raw input to zero mean and unit variance.
 
@@ -70,8 +75,7 @@ class ConvEncoder(nn.Module):
     def __init__(self, input_shape: tuple[int, ...], vector_dim: int, dropout: float) -> None:
         super().__init__()
         channels, height, width = input_shape
-        n_halvings = min(max(round(math.log2(min(height, width) / 8)), 1), 6)
-        strides = _STRIDES[n_halvings]
+        strides = _STRIDES[count_halvings(height, width)]
         layers: list[nn.Module] = []
         for index, (width_out, stride) in enumerate(zip(_CHANNELS, strides, strict=False)):
             layers += [

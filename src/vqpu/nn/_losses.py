@@ -47,6 +47,17 @@ def codebook_loss(vectors: Tensor, quantized: Tensor) -> Tensor:
     return (vectors.detach() - quantized).square().sum() / len(vectors)
 
 
+def commitment_loss(vectors: Tensor, quantized: Tensor) -> Tensor:
+    r"""Return :math:`\frac1n \sum_i \sum_j |v_j(x_i) - sg(Q(v_j(x_i)))|^2`, as in the VQ-VAE.
+
+    Parameters
+    ----------
+    vectors, quantized : Tensor of shape (n, K, p)
+        The gradient goes to ``vectors`` alone.
+    """
+    return codebook_loss(quantized, vectors)
+
+
 def equation_1(
     positive: Tensor,
     unlabeled: Tensor,

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vqpu._parameters import check_integer, draw_seed
-from vqpu.errors import InputError, ParameterError
+from vqpu._wrapped import checked_probability, default_classifier, seeded_clone
+from vqpu.errors import InputError
 from vqpu.priors._checks import N_FOLDS, check_pair, check_samples
 from vqpu.priors._finding import Floats
 
@@ -56,17 +57,13 @@ def cross_fit_scores(
     positive, unlabeled = check_pair(positive, unlabeled)
     check_samples(positive, unlabeled, "cross_fit_scores")
     seed = draw_seed(random_state)
-    model = _seeded(_default_classifier() if classifier is None else classifier, seed)
+    chosen = default_classifier() if classifier is None else classifier
+    model = seeded_clone("classifier", chosen, seed)
     X = np.concatenate([positive, unlabeled])
     y = np.repeat([1, 0], [len(positive), len(unlabeled)])
     folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
     probability = cross_val_predict(model, X, y, cv=folds, method="predict_proba")[:, 1]
-    probability = np.asarray(probability, dtype=np.float64)
-    if not ((probability >= 0) & (probability <= 1)).all():  # NaN fails too
-        raise InputError(
-            f"predict_proba of {type(model).__name__} returned values outside [0, 1] or NaN. "
-            "Give another classifier."
-        )
+    probability = checked_probability(model, probability)
     if len(np.unique(probability)) <= N_FOLDS:
         raise InputError(
             f"{type(model).__name__} gave all samples of a fold one score, so it learnt nothing. "
@@ -96,29 +93,3 @@ def balanced_scores(probability: ArrayLike, n_positive: int, n_unlabeled: int) -
     given = np.asarray(probability, dtype=np.float64)
     labeled, other = given * n_unlabeled, (1 - given) * n_positive
     return np.asarray(labeled / (labeled + other))
-
-
-def _default_classifier() -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(
-        learning_rate=0.05, max_leaf_nodes=8, early_stopping=False
-    )
-
-
-def _seeded(classifier: Any, seed: int) -> Any:
-    """Return a clone that draws from ``seed`` wherever it would draw from the global state."""
-    from sklearn.base import clone
-
-    if not (hasattr(classifier, "get_params") and hasattr(classifier, "predict_proba")):
-        raise ParameterError(
-            "classifier must be a scikit-learn classifier with predict_proba. "
-            f"Got {classifier!r} instead."
-        )
-    model = clone(classifier)
-    unset = {
-        name: seed
-        for name, value in model.get_params(deep=True).items()
-        if name.split("__")[-1] == "random_state" and value is None
-    }
-    return model.set_params(**unset)

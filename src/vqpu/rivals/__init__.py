@@ -1,4 +1,9 @@
 """Other methods behind the same contract, on the same encoders and the same loop."""
 
+from vqpu.rivals._bagging import BaggingPUClassifier as BaggingPUClassifier
+from vqpu.rivals._dgan import DGANClassifier as DGANClassifier
+from vqpu.rivals._elkan_noto import ElkanNotoClassifier as ElkanNotoClassifier
 from vqpu.rivals._naive import NaivePUClassifier as NaivePUClassifier
+from vqpu.rivals._observer_gan import ObserverGANClassifier as ObserverGANClassifier
 from vqpu.rivals._oracle import OracleClassifier as OracleClassifier
+from vqpu.rivals._vqvae import VQVAE as VQVAE

@@ -2,10 +2,12 @@
 
 from vqpu.training._averaging import WeightAverage as WeightAverage
 from vqpu.training._batches import BalancedBatches as BalancedBatches
+from vqpu.training._batches import PlainBatches as PlainBatches
 from vqpu.training._history import History as History
 from vqpu.training._loop import SCHEDULES as SCHEDULES
 from vqpu.training._loop import Objective as Objective
 from vqpu.training._loop import Outcome as Outcome
+from vqpu.training._loop import descend as descend
 from vqpu.training._loop import learning_rate_factor as learning_rate_factor
 from vqpu.training._loop import take_step as take_step
 from vqpu.training._loop import train as train
@@ -17,6 +19,7 @@ from vqpu.training._split import Split as Split
 from vqpu.training._split import draw_check_sample as draw_check_sample
 from vqpu.training._split import split_holdout as split_holdout
 from vqpu.training._stopping import SIGNALS as SIGNALS
+from vqpu.training._stopping import FixedBudget as FixedBudget
 from vqpu.training._stopping import StoppingRule as StoppingRule
 from vqpu.training._stopping import holdout_auc as holdout_auc
 from vqpu.training._stopping import separation as separation

@@ -48,6 +48,29 @@ class BalancedBatches:
         return Batch(self._positive.take(step), self._unlabeled.take(step))
 
 
+class PlainBatches:
+    """Batches of one set alone, the other part empty; otherwise like :class:`BalancedBatches`.
+
+    Parameters
+    ----------
+    indices : ndarray of int
+        Indices of the samples to train on.
+    batch_size : int
+    seed : int
+    """
+
+    def __init__(self, indices: Indices, batch_size: int, seed: int) -> None:
+        self._order = _EndlessOrder(indices, batch_size, seed, Stream.POSITIVE_ORDER)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """Steps after which the set has been gone through once."""
+        return self._order.steps_per_round
+
+    def __getitem__(self, step: int) -> Batch:
+        return Batch(self._order.take(step), np.empty(0, dtype=np.int64))
+
+
 class _EndlessOrder:
     """One random order of a set after another, cut into pieces of equal size."""
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from vqpu.errors import NonFiniteLossError
 from vqpu.training._history import History, Row
-from vqpu.training._stopping import StoppingRule
+from vqpu.training._stopping import FixedBudget, StoppingRule
 
 
 class Objective(Protocol):
@@ -112,7 +112,7 @@ class Outcome(NamedTuple):
 def train_with_checks(
     objective: Objective,
     optimizer: torch.optim.Optimizer,
-    rule: StoppingRule,
+    rule: StoppingRule | FixedBudget,
     *,
     state: Any,
     make_row: Callable[[int, dict[str, float]], Row],
@@ -126,7 +126,7 @@ def train_with_checks(
     Parameters
     ----------
     objective, optimizer : Objective, Optimizer
-    rule : StoppingRule
+    rule : StoppingRule or FixedBudget
     state : object
         What is copied at the best check, such as the averaged module.
     make_row : callable
@@ -162,6 +162,28 @@ def take_step(
 ) -> dict[str, float]:
     """Take step ``step`` (from 0) and return its terms; a loss that is not finite raises."""
     loss, terms = objective.loss(step)
+    values = descend(optimizer, loss, terms, step)
+    objective.after_step(step)
+    return values
+
+
+def descend(
+    optimizer: torch.optim.Optimizer, loss: Tensor, terms: dict[str, Tensor], step: int
+) -> dict[str, float]:
+    """Take one optimiser's step down a loss and return the values of its terms.
+
+    An objective that owns a further optimiser, such as that of a GAN's discriminator, takes its
+    steps with this function, so that no network learns from a loss that is not finite.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+    loss : Tensor, scalar
+    terms : dict of Tensor
+        Named parts of the loss, for the history and for the message.
+    step : int
+        From 0, for the message.
+    """
     values = {name: float(term.detach()) for name, term in terms.items()}
     if not math.isfinite(float(loss.detach())):
         raise NonFiniteLossError(
@@ -171,7 +193,6 @@ def take_step(
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
-    objective.after_step(step)
     return values
 
 

@@ -97,3 +97,25 @@ class StoppingRule:
             self.best_state = copy.deepcopy(state)
         self._n_checks += 1
         return self._n_checks - 1 - self.best_check >= self._patience
+
+
+class FixedBudget:
+    """Train to the end of the budget and keep the last state, for methods without a signal.
+
+    Attributes
+    ----------
+    best_check : int
+        Index of the last check, -1 before the first.
+    best_state : object
+        What was handed over at that check; not a copy, as nothing comes after the last one.
+    """
+
+    def __init__(self) -> None:
+        self.best_check = -1
+        self.best_state: Any = None
+
+    def update(self, row: dict[str, Any], state: Any) -> bool:  # noqa: ARG002
+        """Take in one check; never stop."""
+        self.best_check += 1
+        self.best_state = state
+        return False

@@ -1,0 +1,245 @@
+"""DGANClassifier: a GAN that makes negatives, then a classifier of positives against them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from vqpu._feeding import Feed
+from vqpu._parameters import check_integer
+from vqpu._seeding import Stream, derive_seed
+from vqpu._sources import ArraySource
+from vqpu.nn import dgan_discriminator_loss, towards_one
+from vqpu.rivals._gan import GAN, GANClassifier, fixed
+from vqpu.rivals._logistic import PooledLogit, balanced_cross_entropy
+from vqpu.training import (
+    FixedBudget,
+    Outcome,
+    PlainBatches,
+    Split,
+    StoppingRule,
+    WeightAverage,
+    progress_reporter,
+    train_with_checks,
+)
+
+
+class DGANClassifier(GANClassifier):
+    r"""D-GAN: a generator learns the negatives from P and U, a classifier learns P against them.
+
+    In the first stage the discriminator takes unlabelled samples for real, and labelled positives
+    as well as generated samples for fake, so the generator is rewarded where unlabelled samples
+    are and positives are not. In the second stage a classifier learns labelled positives against
+    generated samples; it calls positive what is likelier under P than under the generator, a
+    border that assumes as many positives as negatives.
+
+    Parameters
+    ----------
+    gan_steps : int, default=4000
+        Steps of the first stage.
+    latent_dim : int, default=64
+        Numbers of noise that a generated sample is made of.
+    gan_learning_rate : float, default=0.0002
+        Of generator and discriminator (Adam, decay rates 0.5 and 0.999), constant.
+    learning_rate : float, default=0.001
+        Of the second stage's classifier.
+    max_steps : int, default=4000
+        Bound on the steps of the second stage.
+    max_epochs : int or None, default=None
+        Bound on its passes over the labelled positives, if any.
+    patience : int, default=5
+        Checks of the second stage without improvement after which it stops.
+    encoder, n_vectors, vector_dim, dropout, augment, batch_size, schedule, weight_average, \
+    check_every, holdout, random_state, device, verbose
+        As in :class:`vqpu.VQKMeansClassifier`, of the second stage's classifier; batches and
+        augmentation serve the first stage too.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+    network_ : torch.nn.Module
+        The averaged classifier of the best check.
+    generator_ : torch.nn.Module
+        The averaged generator.
+    gan_history_ : History
+        A row a check of the first stage: the losses of both players.
+    history_ : History
+        A row a check of the second stage: loss, AUC of held-out P against held-out U, share of U
+        called positive.
+
+    Notes
+    -----
+    With :math:`H(q, 1) = -\log \sigma(q)` and :math:`H(q, 0) = -\log(1 - \sigma(q))`:
+
+    - discriminator: :math:`E_U[H(D, 1)] + E_P[H(D, 0)] + E_z[H(D(G(z)), 0)]`, with spectral norm
+      and without batch norm,
+    - generator: :math:`E_z[H(D(G(z)), 1)]`,
+    - classifier: :math:`(E_P[H(C, 1)] + E_z[H(C(G(z)), 0)]) / 2`, new noise at every step.
+
+    The first stage takes a fixed number of steps. The second stops by the AUC of held-out
+    positives against held-out unlabelled samples, which under SCAR grows with the AUC against
+    negatives: comparisons with the D-GAN have used a labelled validation set there, and here no
+    label exists but those of P.
+
+    Where facts about the paper's form are missing, the choice here: one step of each player in
+    turn, the three terms of the discriminator's loss weigh the same, a DCGAN's generator,
+    negatives drawn from its weight average.
+
+    References
+    ----------
+    Chiaroni, Khodabandelou, Rahal, Hueber, Dufaux: "Counter-examples generation from a positive
+    unlabeled image dataset", 2020.
+    """
+
+    _title = "D-GAN"
+    _spectral = True
+
+    def __init__(
+        self,
+        *,
+        gan_steps: int = 4000,
+        encoder: Any = "auto",
+        n_vectors: int = 8,
+        vector_dim: int = 64,
+        latent_dim: int = 64,
+        dropout: float | None = None,
+        augment: str = "auto",
+        batch_size: int = 128,
+        learning_rate: float = 1e-3,
+        gan_learning_rate: float = 2e-4,
+        schedule: str = "cosine",
+        weight_average: float = 0.99,
+        max_steps: int = 4000,
+        max_epochs: int | None = None,
+        check_every: int | None = None,
+        patience: int = 5,
+        holdout: float = 0.15,
+        random_state: Any = None,
+        device: str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        self.gan_steps = gan_steps
+        self.patience = patience
+        super().__init__(
+            encoder=encoder,
+            n_vectors=n_vectors,
+            vector_dim=vector_dim,
+            latent_dim=latent_dim,
+            dropout=dropout,
+            augment=augment,
+            batch_size=batch_size,
+            learning_rate=learning_rate,
+            gan_learning_rate=gan_learning_rate,
+            schedule=schedule,
+            weight_average=weight_average,
+            max_steps=max_steps,
+            max_epochs=max_epochs,
+            check_every=check_every,
+            holdout=holdout,
+            random_state=random_state,
+            device=device,
+            verbose=verbose,
+        )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_integer("gan_steps", self.gan_steps, 1)
+
+    def _train(self, source: ArraySource, split: Split, seed: int) -> Outcome:
+        torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
+        network = self._make_network(source)
+        gan = self._make_gan(source, network.encoder, seed)
+        self.gan_history_ = self._train_gan(gan, source, split, seed).history
+        gan.generator = self.generator_ = gan.average.averaged
+        return self._train_classifier(network, gan, source, split, seed)
+
+    def _train_gan(self, gan: GAN, source: ArraySource, split: Split, seed: int) -> Outcome:
+        (feed,) = self._make_feeds(source, split, seed, self._device)
+        with progress_reporter(self.verbose, f"{self._title}, generator", self.gan_steps) as report:
+            return train_with_checks(
+                _Generated(gan, feed),
+                gan.generator_optimizer,
+                FixedBudget(),
+                state=gan.average.averaged,
+                make_row=lambda step, terms: {"step": step, **terms},
+                report=report,
+                schedule="constant",
+                max_steps=self.gan_steps,
+                check_every=max(self.gan_steps // 20, 1),
+            )
+
+    def _train_classifier(
+        self, network: PooledLogit, gan: GAN, source: ArraySource, split: Split, seed: int
+    ) -> Outcome:
+        feed = self._positive_feed(source, split, derive_seed(seed, Stream.SECOND_STAGE))
+        average = WeightAverage(network, self.weight_average)
+        max_steps, check_every = self._budget(feed.batches.steps_per_epoch)
+        with progress_reporter(self.verbose, f"{self._title}, classifier", max_steps) as report:
+            return train_with_checks(
+                # Noise goes on where the first stage ended.
+                _AgainstGenerated(network, average, gan, feed, first_noise=self.gan_steps),
+                torch.optim.Adam(network.parameters(), lr=self.learning_rate, fused=True),
+                StoppingRule("holdout-auc", self.patience),
+                state=average.averaged,
+                make_row=self._row_maker(average.averaged, source, split, seed),
+                report=report,
+                schedule=self.schedule,
+                max_steps=max_steps,
+                check_every=check_every,
+            )
+
+    def _positive_feed(self, source: ArraySource, split: Split, seed: int) -> Feed:
+        positive = split.training_sets(0).positive
+        batches = PlainBatches(positive, max(1, self.batch_size // 2), seed)
+        return Feed(source, batches, self._augmentation(source), seed, self._device)
+
+
+class _Generated:
+    """The generator's loss of the first stage; the discriminator takes its turn before."""
+
+    def __init__(self, gan: GAN, feed: Feed) -> None:
+        self._gan, self._feed = gan, feed
+
+    def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
+        x, n_positive = self._feed.take(step)
+        positive, unlabeled = x[:n_positive], x[n_positive:]
+        generated = self._gan.generate(step, len(unlabeled))
+        terms = self._gan.teach_discriminator(
+            dgan_discriminator_loss, [unlabeled, positive, generated], step
+        )
+        with fixed(self._gan.discriminator):
+            loss = towards_one(self._gan.discriminator(generated))
+        named = {name: torch.tensor(value) for name, value in terms.items()}
+        return loss, {"generator_loss": loss, **named}
+
+    def after_step(self, step: int) -> None:
+        self._gan.average.update(step + 1)
+
+
+class _AgainstGenerated:
+    """Balanced cross entropy of labelled positives against samples of a finished generator."""
+
+    def __init__(
+        self,
+        network: PooledLogit,
+        average: WeightAverage[PooledLogit],
+        gan: GAN,
+        feed: Feed,
+        *,
+        first_noise: int,
+    ) -> None:
+        self._network, self._average, self._gan, self._feed = network, average, gan, feed
+        self._first_noise = first_noise
+
+    def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
+        positive, n_positive = self._feed.take(step)
+        with torch.no_grad():
+            generated = self._gan.generate(self._first_noise + step, n_positive)
+        both = torch.cat([positive.double(), generated])
+        loss = balanced_cross_entropy(self._network.forward_member(both, 0), n_positive)
+        return loss, {"loss": loss}
+
+    def after_step(self, step: int) -> None:
+        self._average.update(step + 1)

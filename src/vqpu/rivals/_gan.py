@@ -1,0 +1,242 @@
+"""What the two GANs share: the players, their turns, and classifiers that can draw samples."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from vqpu._inference import encode_in_chunks
+from vqpu._parameters import check_integer, check_real, draw_seed
+from vqpu._seeding import Stream, numpy_generator, torch_generator
+from vqpu._sources import ArraySource
+from vqpu.nn import Discriminator, EncoderEnsemble, Generator
+from vqpu.rivals._logistic import LogisticNetworkClassifier, PooledLogit
+from vqpu.training import (
+    Split,
+    WeightAverage,
+    descend,
+    draw_check_sample,
+    holdout_auc,
+)
+
+# Adam's decay rates, as usual for GANs: more momentum lets the players circle each other.
+_BETAS = (0.5, 0.999)
+
+
+class GAN:
+    """Generator, discriminator, the average of the generator, and the discriminator's turns.
+
+    Parameters
+    ----------
+    generator : Generator
+    discriminator : Discriminator
+    average : WeightAverage
+        Of the generator; samples are drawn from it.
+    learning_rate : float
+        Of both players' Adam.
+    seed : int
+        Of the noise, with the step.
+    device : torch.device
+    """
+
+    def __init__(
+        self,
+        generator: Generator,
+        discriminator: Discriminator,
+        average: WeightAverage[Generator],
+        *,
+        learning_rate: float,
+        seed: int,
+        device: torch.device,
+    ) -> None:
+        self.generator, self.discriminator, self.average = generator, discriminator, average
+        self._seed, self._device = seed, device
+        self.generator_optimizer, self._discriminator_optimizer = (
+            torch.optim.Adam(player.parameters(), lr=learning_rate, betas=_BETAS, fused=True)
+            for player in (generator, discriminator)
+        )
+
+    def generate(self, step: int, count: int) -> Tensor:
+        """Return the samples that the generator makes at a step, with their gradient."""
+        noise = torch.randn(
+            max(count, 2),  # batch norm needs two
+            self.generator.latent_dim,
+            generator=torch_generator(self._seed, Stream.NOISE, step),
+        )
+        samples: Tensor = self.generator(noise.to(self._device))
+        return samples
+
+    def teach_discriminator(
+        self, loss_of: Callable[..., Tensor], sets: list[Tensor], step: int
+    ) -> dict[str, float]:
+        """Take the discriminator's step.
+
+        Parameters
+        ----------
+        loss_of : callable
+            Takes the logits of every set, returns the loss.
+        sets : list of Tensor
+            Samples, in the order that ``loss_of`` wants them; no gradient goes back to them.
+        step : int
+        """
+        # One pass over all sets: nothing in the discriminator looks across samples.
+        logits = self.discriminator(torch.cat([part.detach().double() for part in sets]))
+        loss = loss_of(*logits.split([len(part) for part in sets]))
+        return descend(self._discriminator_optimizer, loss, {"discriminator_loss": loss}, step)
+
+
+@contextmanager
+def fixed(*modules: nn.Module) -> Iterator[None]:
+    """Let gradients through modules but not into them, in evaluation mode, inside the block."""
+    for module in modules:
+        module.eval().requires_grad_(False)
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.train().requires_grad_(True)
+
+
+def generator_scale(source: ArraySource, encoder: EncoderEnsemble) -> tuple[Tensor, Tensor]:
+    """Return offset and scale of a generator's output.
+
+    The middle and half the width of each channel's range for images, mean and standard deviation
+    for vectors; a constant column stays constant.
+    """
+    low, high = source.extremes()
+    if source.is_image:
+        middle, half = (low + high) / 2, (high - low) / 2
+        return torch.from_numpy(middle).view(-1, 1, 1), torch.from_numpy(half).view(-1, 1, 1)
+    normalizer: Any = encoder.normalizer
+    return normalizer.mean.clone(), normalizer.std * torch.from_numpy(high > low)
+
+
+class GANClassifier(LogisticNetworkClassifier):
+    """Base of classifiers that learn from positives against generated negatives.
+
+    There is one network and one GAN, as in the papers: ``n_members`` is no parameter.
+    """
+
+    n_members = 1
+    _generator_average = 0.999
+    _spectral: bool  # whether the discriminator has spectral norm
+
+    def __init__(
+        self,
+        *,
+        encoder: Any,
+        n_vectors: int,
+        vector_dim: int,
+        latent_dim: int,
+        dropout: float | None,
+        augment: str,
+        batch_size: int,
+        learning_rate: float,
+        gan_learning_rate: float,
+        schedule: str,
+        weight_average: float,
+        max_steps: int,
+        max_epochs: int | None,
+        check_every: int | None,
+        holdout: float,
+        random_state: Any,
+        device: str,
+        verbose: int,
+    ) -> None:
+        self.encoder = encoder
+        self.n_vectors = n_vectors
+        self.vector_dim = vector_dim
+        self.latent_dim = latent_dim
+        self.dropout = dropout
+        self.augment = augment
+        self.batch_size = batch_size
+        self.learning_rate = learning_rate
+        self.gan_learning_rate = gan_learning_rate
+        self.schedule = schedule
+        self.weight_average = weight_average
+        self.max_steps = max_steps
+        self.max_epochs = max_epochs
+        self.check_every = check_every
+        self.holdout = holdout
+        self.random_state = random_state
+        self.device = device
+        self.verbose = verbose
+
+    def sample(self, n: int, random_state: Any = None) -> NDArray[Any]:
+        """Draw generated negatives.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        random_state : int, RandomState, Generator or None
+            Seed of the noise.
+
+        Returns
+        -------
+        samples : ndarray of shape (n, d), (n, h, w), (n, h, w, c) or (n, c, h, w)
+            In the scale and the layout of the samples given to ``fit``, as floats.
+        """
+        check_is_fitted(self)
+        check_integer("n", n, 1)
+        noise = numpy_generator(draw_seed(random_state), Stream.NOISE)
+        latent = noise.standard_normal((n, self.generator_.latent_dim), dtype=np.float32)
+        (samples,) = encode_in_chunks(
+            lambda z: (self.generator_(z),), ArraySource(latent), None, self._device
+        )
+        return self._layout.restore(samples)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_integer("latent_dim", self.latent_dim, 1)
+        check_real("gan_learning_rate", self.gan_learning_rate, 0, open_low=True)
+
+    def _make_network(self, source: ArraySource) -> PooledLogit:
+        encoder = self._make_encoder(source, self.vector_dim, 1)
+        return PooledLogit(encoder, self.vector_dim).to(self._device)
+
+    def _make_gan(self, source: ArraySource, encoder: EncoderEnsemble, seed: int) -> GAN:
+        self._layout = source.layout
+        offset, scale = generator_scale(source, encoder)
+        generator = Generator(source.sample_shape, self.latent_dim, offset.cpu(), scale.cpu())
+        generator = generator.to(self._device)
+        normalizer: Any = encoder.normalizer
+        return GAN(
+            generator,
+            Discriminator(source.sample_shape, normalizer, spectral=self._spectral).to(
+                self._device
+            ),
+            WeightAverage(generator, self._generator_average),
+            learning_rate=self.gan_learning_rate,
+            seed=seed,
+            device=self._device,
+        )
+
+    def _row_maker(
+        self, network: nn.Module, source: ArraySource, split: Split, seed: int
+    ) -> Callable[[int, dict[str, float]], dict[str, Any]]:
+        """Return what writes a row of the history: how held-out samples are judged."""
+        judged = draw_check_sample(split, seed).judged
+        started = time.perf_counter()
+
+        def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
+            positive, unlabeled = (
+                split.unseen(self._logits(network, source, part), part) for part in judged
+            )
+            return {
+                "step": step,
+                **terms,
+                "holdout_auc": holdout_auc(positive, unlabeled),
+                "positive_share": float((unlabeled > 0).mean()),
+                "seconds": time.perf_counter() - started,
+            }
+
+        return make_row
