@@ -18,7 +18,7 @@ from vqpu import (
     OracleClassifier,
 )
 
-FAST: dict[str, Any] = {"max_steps": 60, "n_members": 1, "vector_dim": 8, "n_vectors": 4}
+FAST: dict[str, Any] = {"max_steps": 60, "vector_dim": 8, "n_vectors": 4}
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -26,8 +26,8 @@ FAST: dict[str, Any] = {"max_steps": 60, "n_members": 1, "vector_dim": 8, "n_vec
     [
         fast_classifier(random_state=None),
         fast_classifier(random_state=None, n_members=2, decision="nearest-center"),
-        NaivePUClassifier(**FAST),
-        OracleClassifier(**FAST),
+        NaivePUClassifier(**FAST, n_members=1),
+        OracleClassifier(**FAST, n_members=1),
         ObserverGANClassifier(**FAST, latent_dim=4),
         DGANClassifier(**FAST, latent_dim=4, gan_steps=60),
         ElkanNotoClassifier(),
