@@ -25,6 +25,8 @@ class Stream(IntEnum):
     DROPOUT = 7
     TWO_MEANS = 8
     MEMBER = 9
+    MIXUP = 16
+    WARMUP = 17
 
 
 def derive_seed(seed: int, stream: Stream, index: int = 0) -> int:
