@@ -8,7 +8,16 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.support import fast_classifier
-from vqpu import NaivePUClassifier, OracleClassifier
+from vqpu import (
+    CVIRClassifier,
+    DistPUClassifier,
+    NaivePUClassifier,
+    NNPUClassifier,
+    OracleClassifier,
+    TEDnClassifier,
+    UPUClassifier,
+    VPUClassifier,
+)
 
 FAST: dict[str, Any] = {"max_steps": 60, "vector_dim": 8, "n_vectors": 4}
 
@@ -20,6 +29,12 @@ FAST: dict[str, Any] = {"max_steps": 60, "vector_dim": 8, "n_vectors": 4}
         fast_classifier(random_state=None, decision="nearest-center"),
         NaivePUClassifier(**FAST),
         OracleClassifier(**FAST),
+        CVIRClassifier(**FAST),
+        DistPUClassifier(**FAST),
+        NNPUClassifier(**FAST),
+        TEDnClassifier(**FAST),
+        UPUClassifier(**FAST),
+        VPUClassifier(**FAST),
     ]
 )
 def test_common_checks(estimator: Any, check: Any) -> None:

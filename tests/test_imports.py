@@ -44,8 +44,8 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "_classifier", "_labels", "_parameters", "priors", "training",
     },
     "rivals": {
-        "errors", "_estimator", "_feeding", "_inference", "_parameters", "_seeding", "_sources",
-        "nn", "training",
+        "errors", "_estimator", "_feeding", "_inference", "_labels", "_parameters", "_posterior",
+        "_seeding", "_sources", "nn", "training",
     },
     "datasets": {"errors", "_atomic", "_labels", "_parameters", "scenarios"},
     "metrics": {"errors", "_labels", "_parameters", "scenarios"},

@@ -12,8 +12,14 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOMES = {
+    "CVIRClassifier": "vqpu.rivals",
+    "DistPUClassifier": "vqpu.rivals",
+    "NNPUClassifier": "vqpu.rivals",
     "NaivePUClassifier": "vqpu.rivals",
     "OracleClassifier": "vqpu.rivals",
+    "TEDnClassifier": "vqpu.rivals",
+    "UPUClassifier": "vqpu.rivals",
+    "VPUClassifier": "vqpu.rivals",
     "VQKMeansClassifier": "vqpu._classifier",
     "VqpuError": "vqpu.errors",
     "VqpuWarning": "vqpu.errors",
@@ -31,8 +37,14 @@ if TYPE_CHECKING:
     from vqpu.diagnostics import diagnose as diagnose
     from vqpu.errors import VqpuError as VqpuError
     from vqpu.errors import VqpuWarning as VqpuWarning
+    from vqpu.rivals import CVIRClassifier as CVIRClassifier
+    from vqpu.rivals import DistPUClassifier as DistPUClassifier
     from vqpu.rivals import NaivePUClassifier as NaivePUClassifier
+    from vqpu.rivals import NNPUClassifier as NNPUClassifier
     from vqpu.rivals import OracleClassifier as OracleClassifier
+    from vqpu.rivals import TEDnClassifier as TEDnClassifier
+    from vqpu.rivals import UPUClassifier as UPUClassifier
+    from vqpu.rivals import VPUClassifier as VPUClassifier
 
 
 def __getattr__(name: str) -> object:
