@@ -231,9 +231,10 @@ class CVIRClassifier(_SelectingClassifier):
 class TEDnClassifier(_SelectingClassifier):
     """TED^n: alternate between estimating alpha and training without likely positives of U.
 
-    Garg et al. 2021. A warm-up of P against U; then, every epoch: best bin estimation (BBE) of alpha
-    on held-out P and U; U is sorted by the averaged network, its top share alpha is left out, and
-    the network is trained on P against the rest, both weighing the same (CVIR). Threshold 1/2.
+    Garg et al. 2021. A warm-up of P against U; then, every epoch: alpha is estimated on held-out P
+    and U by best bin estimation (BBE), U is sorted by the averaged network, its top share alpha is
+    left out, and the network is trained on P against the rest, both weighing the same (CVIR).
+    Threshold 1/2.
 
     The authors train for a fixed number of epochs (100 of warm-up, then up to 1,000) by SGD and
     draw what they hold out from the test split. Here a part of P and U is held out, the optimiser
