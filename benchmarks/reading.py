@@ -17,14 +17,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from vqpu.datasets import read_idx
 from vqpu.datasets._cifar import FOLDER, read_cifar10, read_cifar_batch
-from vqpu.datasets._image_cache import cached_images, decode_image
+from vqpu.inputs._decode import ImageRule, decode_image, image_on_disk
+from vqpu.inputs._imagecache import cached_images
 
 N_IMAGES = 1000
 BATCH = 50
@@ -83,21 +85,23 @@ def image_ratios(folder: Path, side: int, rounds: int) -> dict[str, float]:
     """Read an epoch: every image once, in random order and batches, 64 pixels a side."""
     rng = np.random.default_rng(0)
     small = rng.integers(0, 256, (N_IMAGES, 16, 16, 3), dtype=np.uint8)
-    files = {}
+    rule, files = ImageRule(64), []
     for number, pixels in enumerate(small):
         path = folder / f"{side}_{number}.jpg"
         Image.fromarray(pixels).resize((side, side)).save(path, quality=90)
-        files[str(path)] = path
-    names = list(files)
-    read = {name: path.read_bytes for name, path in files.items()}
+        files.append(image_on_disk(path, rule))
     order = rng.permutation(N_IMAGES).reshape(-1, BATCH)
 
     def open_cache() -> Any:
-        return cached_images(names, lambda name: read[name](), size=64, folder=folder / "cache")
+        return cached_images(files, rule, folder / "cache", lambda *_: None).pixels
 
-    def decode() -> None:
+    def decode(raw: BinaryIO) -> NDArray[np.uint8]:
+        with raw:
+            return decode_image(raw, rule)
+
+    def decode_all() -> None:
         for batch in order:
-            np.stack([decode_image(read[names[i]](), names[i], 64) for i in batch])
+            np.stack([decode(files[i].open()) for i in batch])
 
     images = open_cache()
 
@@ -106,8 +110,8 @@ def image_ratios(folder: Path, side: int, rounds: int) -> dict[str, float]:
             images[batch]
 
     return {
-        f"decoding_{side}px_over_cache": in_turn(decode, from_cache, rounds),
-        f"decoding_{side}px_over_opening_the_cache": in_turn(decode, open_cache, rounds),
+        f"decoding_{side}px_over_cache": in_turn(decode_all, from_cache, rounds),
+        f"decoding_{side}px_over_opening_the_cache": in_turn(decode_all, open_cache, rounds),
     }
 
 

@@ -25,11 +25,12 @@ from vqpu.experiments import (
     run_missing,
     set_threads,
 )
-from vqpu.training import SIGNALS
+from vqpu.training import SIGNALS, StoppingRule
 
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "study"
 ALPHAS = (0.2, 0.5, 0.8)
 DECISIONS = ("posterior", "nearest-center")
+PATIENCES = (3, 5, 10)
 
 
 class Case(NamedTuple):
@@ -125,6 +126,8 @@ def summary(records: list[dict[str, Any]]) -> str:
         "by in the fit of the border:\n"
     )
     lines += [f"- {raised:g}: {value:.2f}" for raised, value in border_accuracies(records).items()]
+    lines.append("\nThe same by patience:\n")
+    lines += [f"- {number}: {value:.2f}" for number, value in patience_accuracies(records).items()]
     return "\n".join(lines) + "\n"
 
 
@@ -141,6 +144,26 @@ def columns(record: dict[str, Any]) -> dict[str, float]:
         found[f"last, {decision}"] = accuracy[-1]
         found[f"best {decision}"] = max(accuracy)
     return found
+
+
+def patience_accuracies(records: list[dict[str, Any]]) -> dict[int, float]:
+    """Return mean accuracy in percent of (holdout-loss, posterior) by patience."""
+    found: dict[tuple[str, float], list[list[float]]] = {}
+    for record in records:
+        if record["method"] == "vq":
+            chosen = [chosen_check(record["history"], patience) for patience in PATIENCES]
+            values = [100 * record["judged"][check]["posterior"] for check in chosen]
+            found.setdefault((record["task"], record["alpha"]), []).append(values)
+    means = np.mean([np.mean(values, axis=0) for values in found.values()], axis=0)
+    return dict(zip(PATIENCES, means.tolist(), strict=True))
+
+
+def chosen_check(history: list[dict[str, Any]], patience: int) -> int:
+    rule = StoppingRule("holdout-loss", patience)
+    for row in history:
+        if rule.update(row, None):
+            break
+    return rule.best_check
 
 
 def border_accuracies(records: list[dict[str, Any]]) -> dict[float, float]:

@@ -319,15 +319,15 @@ CASES: dict[str, Case] = {
         CIFAR, cifar_tar(*[member(f"m{i}") for i in range(999)]), "more than 64 members"
     ),
     "image truncated": Case(
-        AFHQ, afhq("b.jpg", image_bytes((64, 64), "JPEG")[:-200]), "b.jpg cannot be decoded"
+        AFHQ, afhq("b.jpg", image_bytes((64, 64), "JPEG")[:-200]), "b.jpg: it cannot be decoded"
     ),
-    "image of text": Case(AFHQ, afhq("b.png", b"hello"), "b.png is neither a JPEG"),
-    "image of another format": Case(AFHQ, afhq("b.png", image_bytes(kind="GIF")), "is neither"),
-    "image empty": Case(AFHQ, afhq("b.png", b""), "b.png is neither a JPEG"),
-    "image of 16 bits": Case(AFHQ, afhq("b.png", image_bytes(mode="I;16")), "colour mode 'I;16'"),
+    "image of text": Case(AFHQ, afhq("b.png", b"hello"), "b.png: it is no JPEG"),
+    "image empty": Case(AFHQ, afhq("b.png", b""), "b.png: it is empty"),
     "image bomb": Case(AFHQ, afhq("b.png", png_claiming(60_000, 60_000)), "cannot be decoded"),
-    "image bomb, warned of": Case(AFHQ, afhq("b.png", png_claiming(10_000, 10_000)), "exceeds lim"),
-    "image progressive, cut": Case(AFHQ, afhq_progressive, "decoded: image file is truncated"),
+    "image bomb, warned of": Case(
+        AFHQ, afhq("b.png", png_claiming(10_000, 10_000)), "more than the"
+    ),
+    "image progressive, cut": Case(AFHQ, afhq_progressive, "image file is truncated"),
     "image large": Case(AFHQ, afhq("b.png", png_claiming(3000, 3000)), "has 3000 x 3000 pixels"),
     "image pixels missing": Case(
         AFHQ, afhq("b.png", png_claiming(2800, 2800)), "cannot be decoded"
@@ -363,7 +363,7 @@ CASES: dict[str, Case] = {
         "is damaged: Bad CRC-32",
     ),
     "zip member of zeros": Case(
-        AFHQ, afhq_zip(("train/cat/a.png", bytes(16 << 20))), "zip/train/cat/a.png is neither"
+        AFHQ, afhq_zip(("train/cat/a.png", bytes(16 << 20))), "zip/train/cat/a.png: it is no JPEG"
     ),
     "zip size lies": Case(AFHQ, zip_lying_bomb, "is damaged: Bad CRC-32"),
     "zip members": Case(AFHQ, zip_many_members, "in one piece"),

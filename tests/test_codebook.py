@@ -106,3 +106,14 @@ def test_follow__nothing_falls_on_the_positives_code__it_comes_to_them() -> None
     vectors = torch.tensor([[[4.0]], [[0.0]]])
     book.follow(vectors, torch.tensor([[0], [0]]), n_positive=1, rate=0.5)
     assert book.vectors.flatten().tolist() == [1.0, 5.0, 7.0]
+
+
+def test_follow__random__equals_reference() -> None:
+    generator = torch.Generator().manual_seed(0)
+    book = Codebook(torch.randn(3, 2, generator=generator))
+    vectors = 2 * torch.randn(6, 4, 2, generator=generator)
+    codes = nearest_code(vectors, book.vectors)
+    before = book.vectors.detach().double().numpy().copy()
+    book.follow(vectors, codes, n_positive=2, rate=0.3)
+    expected = method.follow(before, vectors.double().numpy(), codes.numpy(), 2, 0.3)
+    np.testing.assert_allclose(book.vectors.detach().numpy(), expected, rtol=1e-5)

@@ -81,3 +81,13 @@ def test_gaussian_kl__hand_computed() -> None:
     # KL(N(1,1) || N(0,1)) = 1/2 and KL(N(0,4) || N(0,1)) = (4 - 1 - log 4) / 2
     expected = 0.5 + (3 - math.log(4)) / 2
     assert gaussian_kl_loss(mean, log_variance, torch.zeros(2)).item() == pytest.approx(expected)
+
+
+def test_gaussian_kl__random__equals_integration() -> None:
+    generator = torch.Generator().manual_seed(0)
+    mean, log_variance = torch.randn(2, 3, 2, 2, generator=generator)
+    target = torch.tensor([0.5, -1.0])
+    expected = method.gaussian_kl(
+        *(tensor.double().numpy() for tensor in (mean, log_variance, target))
+    )
+    assert gaussian_kl_loss(mean, log_variance, target).item() == pytest.approx(expected, rel=1e-5)

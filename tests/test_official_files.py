@@ -5,8 +5,9 @@ import os
 import shutil
 import tarfile
 import zipfile
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
@@ -14,10 +15,13 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.hostile import idx_bytes, image_bytes, member, mnist, tar_bytes
-from vqpu.datasets import TASKS, _image_cache, check_dataset, is_present, load_task, read_idx
+from vqpu.datasets import TASKS, check_dataset, is_present, load_task, read_idx
 from vqpu.datasets._cifar import read_cifar_batch
-from vqpu.datasets._places import cache_directory, data_directory
-from vqpu.errors import InputError, ParameterError
+from vqpu.datasets._places import data_directory
+from vqpu.errors import CacheError, InputError, ParameterError
+from vqpu.inputs import _imagecache
+from vqpu.inputs._decode import ImageFile, ImageRule
+from vqpu.inputs._spool import cache_directory
 
 
 @pytest.fixture(autouse=True)
@@ -149,7 +153,7 @@ def make_afhq(folder: Path, n: int = 3) -> None:
 
 
 def cache_files() -> list[Path]:
-    return sorted((cache_directory() / "images").glob("*"))
+    return sorted((cache_directory() / "images").glob("?" * 64))
 
 
 def test_afhq__folder__area_means_and_cats_first(tmp_path: Path) -> None:
@@ -186,13 +190,13 @@ def test_image_cache__there__nothing_decoded_until_an_image_changes(
 ) -> None:
     make_afhq(tmp_path)
     first = load_task("afhq-cats", tmp_path)[0]
-    decoded: list[str] = []
+    decoded: list[ImageRule] = []
 
-    def count(raw: bytes, name: str, size: int) -> NDArray[Any]:
-        decoded.append(name)
-        return np.zeros((size, size, 3), np.uint8)
+    def count(raw: BinaryIO, rule: ImageRule) -> NDArray[Any]:
+        decoded.append(rule)
+        return np.zeros(rule.shape, np.uint8)
 
-    monkeypatch.setattr(_image_cache, "decode_image", count)
+    monkeypatch.setattr(_imagecache, "decode_image", count)
     assert np.array_equal(load_task("afhq-cats", tmp_path)[0], first)
     assert decoded == []
     (tmp_path / "afhq/train/dog/2.png").write_bytes(image_bytes((128, 128)))
@@ -205,7 +209,7 @@ def test_image_cache__damaged__made_again(tmp_path: Path) -> None:
     make_afhq(tmp_path)
     first = np.array(load_task("afhq-cats", tmp_path)[0])
     for change in (lambda path: os.truncate(path, 999), lambda path: path.write_bytes(b"junk")):
-        change(cache_files()[0])
+        change(cache_files()[0] / "pixels.u8")
         assert np.array_equal(load_task("afhq-cats", tmp_path)[0], first)
 
 
@@ -213,14 +217,15 @@ def test_image_cache__no_place__said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     make_afhq(tmp_path)
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.raises(InputError, match=r"image cache .* cannot be written: Not a directory"):
+    with pytest.raises(CacheError, match=r"image cache .* cannot be used: Not a directory"):
         load_task("afhq-cats", tmp_path)
 
 
 def test_image_cache__image_changes_meanwhile__said(tmp_path: Path) -> None:
     answers = iter([image_bytes(), image_bytes((9, 9))])
+    file = ImageFile("a", lambda: BytesIO(next(answers)), lambda: ())
     with pytest.raises(InputError, match="a changed while it was read"):
-        _image_cache.cached_images(["a"], lambda _: next(answers), size=8, folder=tmp_path)
+        _imagecache.cached_images([file], ImageRule(8), tmp_path, lambda *_: None)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -59,3 +59,25 @@ def test_history__marks_the_largest() -> None:
     history = History([{"d": value} for value in (3, 9, 1, 7, 8, 2)])
     history.mark_largest("d", 5, "top")
     assert history.column("top") == [True, True, False, True, True, True]
+
+
+@pytest.mark.parametrize("signal", ["center-distance", "holdout-loss"])
+@pytest.mark.parametrize("seed", range(5))
+def test_rule__random_signal__equals_reference(signal: str, seed: int) -> None:
+    values = np.random.default_rng(seed).integers(0, 9, 30).astype(float).tolist()
+    rule = StoppingRule(signal, patience=6)
+    ends = [
+        number
+        for number, value in enumerate(values)
+        if rule.update({rule.signal.column: value}, number)
+    ]
+    best, end = method.stop(values, rule.signal.sign, 6)
+    assert (ends[0] if ends else -1) == end
+    if end < 0:
+        assert rule.best_check == rule.best_state == best
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_separation__random__equals_reference(seed: int) -> None:
+    values = np.random.default_rng(seed).normal(0, 1, 10).round(2)
+    assert separation(values) == pytest.approx(method.separation(values))

@@ -117,7 +117,7 @@ class VQKMeansClassifier(
     check_every : int or None, default=None
         Steps between checks. None: one epoch, but at least 20 steps and at most a twentieth of
         the budget.
-    patience : int, default=10
+    patience : int, default=5
         Checks without improvement after which training stops.
     stopping_signal : {"holdout-loss", "center-distance", "holdout-auc", "separation"}, \
             default="holdout-loss"
@@ -240,7 +240,7 @@ class VQKMeansClassifier(
         max_steps: int = 4000,
         max_epochs: int | None = None,
         check_every: int | None = None,
-        patience: int = 10,
+        patience: int = 5,
         stopping_signal: str = "holdout-loss",
         holdout: float = 0.15,
         decision: str = "posterior",

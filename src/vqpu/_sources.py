@@ -19,8 +19,8 @@ from torch import Tensor
 from vqpu.errors import InputError
 
 _CHUNK_VALUES = 1 << 20
-_MOST_BYTES_HELD = 1 << 25
-_PAGES_PER_ROW = 1 << 16
+_MOST_BYTES_HELD = 1 << 22
+_ROWS_AT_A_TIME = 8
 _SMALLEST_SIDE = 8
 
 
@@ -67,9 +67,15 @@ class ArraySource:
 
     def batch(self, indices: NDArray[np.integer[Any]]) -> Tensor:
         """Return the samples at ``indices``: (n, d), or (n, c, h, w) in channels-last memory."""
-        samples = self._array[indices]
-        # A row that is looked up brings in whole pages, and the system reads ahead of them.
-        self._release_pages(len(indices) * max(_PAGES_PER_ROW, samples.nbytes // len(indices)))
+        if self._mapping is None:
+            return self._as_tensor(self._array[indices])
+        samples = np.empty((len(indices), *self._array.shape[1:]), self._array.dtype)
+        for start in range(0, len(indices), _ROWS_AT_A_TIME):
+            some = slice(start, start + _ROWS_AT_A_TIME)
+            samples[some] = self._array[indices[some]]
+            # The system maps far more than the row that is looked up: hundreds of kilobytes were
+            # seen. Nothing says how much, so all of it is handed back.
+            self._release_pages(_MOST_BYTES_HELD + 1)
         return self._as_tensor(samples)
 
     def slice(self, start: int, stop: int) -> Tensor:

@@ -18,6 +18,18 @@ class InputTypeError(VqpuError, TypeError):
     """Data of a kind that cannot be used, such as sparse matrices."""
 
 
+class BrokenImageError(InputError):
+    """An image file that cannot be decoded, or not safely; the message says why."""
+
+
+class MissingDependencyError(VqpuError, ImportError):
+    """An optional package that is not installed; the message has the command that installs it."""
+
+
+class CacheError(VqpuError, OSError):
+    """A cache that cannot be written: full disk, read-only folder."""
+
+
 class DownloadError(VqpuError, OSError):
     """A file that could not be fetched, or that is not the file it should be."""
 
@@ -48,3 +60,7 @@ class CollapsedCodesWarning(VqpuWarning):
 
 class NoHiddenPositivesWarning(VqpuWarning):
     """No part of the unlabelled data looks like the labelled positives."""
+
+
+class BrokenImageWarning(VqpuWarning):
+    """Image files were left out because they cannot be decoded."""

@@ -95,3 +95,45 @@ def best_bin_alpha(positive: Array, unlabeled: Array) -> float:
         if bound < best:
             best, alpha = bound, ratio
     return alpha
+
+
+def follow(codebook: Array, vectors: Array, codes: Array, n_positive: int, rate: float) -> Array:
+    """Codes after one step: the first and the last go to the mean of what falls on them."""
+    moved = codebook.copy()
+    for index, own in ((len(codebook) - 1, vectors[:n_positive]), (0, vectors[n_positive:])):
+        falling = [vectors[place] for place in np.ndindex(codes.shape) if codes[place] == index]
+        mean = np.mean(falling if falling else own.reshape(-1, own.shape[-1]), axis=0)
+        moved[index] = codebook[index] + rate * (mean - codebook[index])
+    return moved
+
+
+def stop(values: list[float], sign: int, patience: int) -> tuple[int, int]:
+    """The check that is kept and the check after which training ends, -1 if it does not."""
+    for end in range(len(values)):
+        seen = [sign * value for value in values[: end + 1]]
+        best = seen.index(max(seen))
+        if end - best >= patience:
+            return best, end
+    return best, -1
+
+
+def separation(values: Array) -> float:
+    """Distance of the two clusters of numbers over their root mean square spread."""
+    _, upper = best_two_means(values[:, None])
+    means = [values[part].mean() for part in (upper, ~upper)]
+    spread = np.mean(
+        [(value - means[0 if up else 1]) ** 2 for value, up in zip(values, upper, strict=True)]
+    )
+    return float(abs(means[0] - means[1]) / np.sqrt(spread))
+
+
+def gaussian_kl(mean: Array, log_variance: Array, target: Array) -> float:
+    """KL to N(target, I), by integration on a grid, coordinate by coordinate."""
+    total = 0.0
+    grid = np.linspace(-40, 40, 80_001)
+    for place in np.ndindex(mean.shape):
+        variance = np.exp(log_variance[place])
+        log_p = -((grid - mean[place]) ** 2) / (2 * variance) - 0.5 * np.log(2 * np.pi * variance)
+        log_q = -((grid - target[place[-1]]) ** 2) / 2 - 0.5 * np.log(2 * np.pi)
+        total += float((np.exp(log_p) * (log_p - log_q)).sum() * (grid[1] - grid[0]))
+    return total / len(mean)

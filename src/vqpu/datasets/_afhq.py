@@ -6,32 +6,27 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.datasets._archives import open_zip
-from vqpu.datasets._image_cache import cached_images
-from vqpu.datasets._places import cache_directory, open_regular
-from vqpu.errors import InputError
+from vqpu.errors import BrokenImageError, InputError
+from vqpu.inputs._decode import ImageFile, ImageRule, image_on_disk, stamp_of
+from vqpu.inputs._imagecache import cached_images
+from vqpu.inputs._spool import cache_directory
 
 FOLDER = "afhq"
 ARCHIVE = "afhq.zip"
 KINDS = ("cat", "dog")
 
 _MOST_FILES = 50_000
-_MOST_BYTES = 1 << 24
+_MOST_PIXELS = 1 << 23
 _ENDINGS = (".jpg", ".jpeg", ".png")
 _MEMBER = re.compile(r"(?:afhq/)?(train|val)/(cat|dog)/([^/]+)")
-
-
-class _Photos(NamedTuple):
-    """The images of one split: their names by kind, sorted, and how to read one."""
-
-    names: dict[str, list[str]]
-    read: Callable[[str], bytes]
 
 
 def read_afhq(
@@ -53,23 +48,42 @@ def read_afhq(
     images : memory map of uint8, shape (n, size, size, 3)
     classes : ndarray of uint8, shape (n,)
     """
-    with _open_photos(data_dir, "train" if train else "val") as photos:
-        names = [name for kind in KINDS for name in photos.names[kind]]
-        images = cached_images(names, photos.read, size=size, folder=cache_directory() / "images")
-    counts = [len(photos.names[kind]) for kind in KINDS]
+    rule = ImageRule(size, max_pixels=_MOST_PIXELS)
+    with _open_photos(data_dir, "train" if train else "val", rule) as photos:
+        files = [file for kind in KINDS for file in photos[kind]]
+        images, broken = cached_images(
+            files, rule, cache_directory() / "images", progress=lambda *_: None
+        )
+    if broken:
+        place, reason = min(broken.items())
+        raise BrokenImageError(f"{files[place].name}: {reason}. Replace or remove it.")
+    counts = [len(photos[kind]) for kind in KINDS]
     return images, np.repeat(np.arange(len(KINDS), dtype=np.uint8), counts)
 
 
+_Photos = dict[str, list[ImageFile]]  # of one split, by kind, sorted by name
+
+
 @contextmanager
-def _open_photos(data_dir: Path, split: str) -> Iterator[_Photos]:
+def _open_photos(data_dir: Path, split: str, rule: ImageRule) -> Iterator[_Photos]:
     folder, archive = data_dir / FOLDER, data_dir / ARCHIVE
     if folder.exists():
-        names = {kind: _list_folder(folder / split / kind) for kind in KINDS}
-        yield _Photos(names, _read_file)
+        paths = {kind: _list_folder(folder / split / kind) for kind in KINDS}
+        yield {kind: [image_on_disk(path, rule) for path in paths[kind]] for kind in KINDS}
     elif archive.exists():
         with open_zip(archive) as members:
             names = _list_members(members.names, split, archive)
-            yield _Photos(names, lambda name: members.read(name.removeprefix(f"{archive}/")))
+            yield {
+                kind: [
+                    ImageFile(
+                        f"{archive}/{name}",
+                        partial(_read_member, members.read, name),
+                        partial(stamp_of, archive),
+                    )
+                    for name in names[kind]
+                ]
+                for kind in KINDS
+            }
     else:
         raise InputError(
             f"Neither {folder} nor {archive} exists. Put the official AFHQ (version 1) there, "
@@ -77,7 +91,7 @@ def _open_photos(data_dir: Path, split: str) -> Iterator[_Photos]:
         )
 
 
-def _list_folder(folder: Path) -> list[str]:
+def _list_folder(folder: Path) -> list[Path]:
     names: list[str] = []
     try:
         with os.scandir(folder) as entries:
@@ -87,7 +101,7 @@ def _list_folder(folder: Path) -> list[str]:
                     raise InputError(f"{folder} holds more than {_MOST_FILES} files.")
     except OSError as error:
         raise InputError(f"{folder} cannot be read: {error.strerror}.") from error
-    return [str(folder / name) for name in _images_among(names, folder)]
+    return [folder / name for name in _images_among(names, folder)]
 
 
 def _list_members(members: list[str], split: str, archive: Path) -> dict[str, list[str]]:
@@ -99,10 +113,7 @@ def _list_members(members: list[str], split: str, archive: Path) -> dict[str, li
                 raise InputError(f"{archive} has {split}/{match[2]}/{match[3]} in two folders.")
             found[match[2]][match[3]] = name
     return {
-        kind: [
-            f"{archive}/{whole[name]}"
-            for name in _images_among(list(whole), archive / split / kind)
-        ]
+        kind: [whole[name] for name in _images_among(list(whole), archive / split / kind)]
         for kind, whole in found.items()
     }
 
@@ -118,9 +129,5 @@ def _images_among(names: list[str], place: Path) -> list[str]:
     return visible
 
 
-def _read_file(name: str) -> bytes:
-    with open_regular(Path(name)) as file:
-        n_bytes = os.fstat(file.fileno()).st_size
-        if n_bytes > _MOST_BYTES:
-            raise InputError(f"{name} has {n_bytes} bytes; images have at most {_MOST_BYTES}.")
-        return file.read(_MOST_BYTES)
+def _read_member(read: Callable[[str], bytes], name: str) -> BytesIO:
+    return BytesIO(read(name))

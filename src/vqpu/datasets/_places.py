@@ -11,13 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.errors import InputError
-
-
-def cache_directory() -> Path:
-    """Return the per-user cache: ``$XDG_CACHE_HOME/vqpu`` or ``~/.cache/vqpu``."""
-    named = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification: a relative path is to be ignored.
-    return (Path(named) if os.path.isabs(named) else Path.home() / ".cache") / "vqpu"
+from vqpu.inputs._spool import cache_directory
 
 
 def data_directory(data_dir: str | Path | None = None) -> Path:

@@ -1,5 +1,7 @@
 """Scores: with the truth, and without any negative, each naming its scenario and assumptions."""
 
+from vqpu.metrics._centers import center_distance_score as center_distance_score
+from vqpu.metrics._centers import center_distance_scorer as center_distance_scorer
 from vqpu.metrics._pu import lee_liu_score as lee_liu_score
 from vqpu.metrics._pu import proxy_accuracy as proxy_accuracy
 from vqpu.metrics._pu import proxy_auc as proxy_auc

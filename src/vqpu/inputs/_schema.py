@@ -1,0 +1,256 @@
+"""How the columns of a table become numbers: learned once, remembered, applied for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vqpu.errors import InputError
+from vqpu.inputs._samples import first_few
+
+KINDS = ("number", "boolean", "category")
+LONGEST_TEXT = 1000
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "boolean", "category"}
+        Numbers stay as they are, booleans become 0 and 1, a category becomes one column a value.
+    categories : tuple of str
+        The values of a category, in the order of their columns; empty for other kinds.
+    """
+
+    name: str
+    kind: str
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """The columns that are used, in order, and how each is encoded. Plain data.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+
+    Examples
+    --------
+    >>> schema = TableSchema((Column("age", "number"), Column("pet", "category", ("cat", "dog"))))
+    >>> schema.feature_names
+    ['age', 'pet=cat', 'pet=dog']
+    >>> TableSchema.from_dict(schema.to_dict()) == schema
+    True
+    """
+
+    columns: tuple[Column, ...]
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Name of every column of the encoded array."""
+        names: list[str] = []
+        for column in self.columns:
+            one_hot = [f"{column.name}={value}" for value in column.categories]
+            names += one_hot if column.kind == "category" else [column.name]
+        return names
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns of the encoded array."""
+        return sum(len(c.categories) if c.kind == "category" else 1 for c in self.columns)
+
+    def encode(self, batch: Any) -> NDArray[np.float64]:
+        """Encode a record batch; columns are found by name, others are ignored.
+
+        Parameters
+        ----------
+        batch : pyarrow.RecordBatch
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, n_features)
+        """
+        check_columns(batch.schema, [column.name for column in self.columns])
+        X = np.zeros((batch.num_rows, self.n_features))
+        start = 0
+        for column in self.columns:
+            values = batch.column(column.name)
+            _check_fits(column, values)
+            if column.kind == "category":
+                codes = _category_codes(column, values)
+                X[np.arange(len(X)), start + codes] = 1.0
+                start += len(column.categories)
+            else:
+                X[:, start] = numbers_of(column.name, values)
+                start += 1
+        return X
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the schema as plain data for a JSON file."""
+        columns = [
+            {"name": column.name, "kind": column.kind}
+            | ({"categories": list(column.categories)} if column.kind == "category" else {})
+            for column in self.columns
+        ]
+        return {"format": _FORMAT, "columns": columns}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> TableSchema:
+        """Rebuild a schema from :meth:`to_dict`, or raise if the data are not one."""
+        if not isinstance(data, Mapping) or data.get("format") != _FORMAT:
+            raise InputError(f"A table schema of format {_FORMAT} is expected. Got {data!r:.100}.")
+        columns = data.get("columns")
+        if not isinstance(columns, list) or not columns:
+            raise InputError("The table schema has no list of columns.")
+        schema = cls(tuple(_column_from(entry) for entry in columns))
+        names = [column.name for column in schema.columns]
+        if len(set(names)) != len(names):
+            raise InputError(f"The table schema names columns twice: {first_few(names)}.")
+        return schema
+
+
+def kind_of_type(arrow_type: Any) -> str | None:
+    """Return the kind of columns of an Arrow type, or None if they cannot be used."""
+    import pyarrow.types as types
+
+    if types.is_dictionary(arrow_type):
+        return kind_of_type(arrow_type.value_type)
+    if types.is_boolean(arrow_type):
+        return "boolean"
+    if (
+        types.is_integer(arrow_type)
+        or types.is_floating(arrow_type)
+        or types.is_decimal(arrow_type)
+    ):
+        return "number"
+    is_text = (types.is_string, types.is_large_string, types.is_string_view)
+    return "category" if any(check(arrow_type) for check in is_text) else None
+
+
+def check_columns(arrow_schema: Any, wanted: list[str]) -> None:
+    """Raise if a wanted column is not there, naming those that are."""
+    missing = [name for name in wanted if name not in arrow_schema.names]
+    if missing:
+        raise InputError(
+            f"The table lacks the column{'s' * (len(missing) > 1)} {first_few(missing)}. It has "
+            f"{first_few(arrow_schema.names, 10) or 'no columns'}."
+        )
+
+
+def mapped(values: Any, function: Callable[[Any], Any]) -> Any:
+    """Apply an element-wise Arrow function, once a distinct value if the array is a dictionary.
+
+    A dictionary is never expanded: a small file may repeat one huge string a million times.
+    """
+    import pyarrow.types as types
+
+    if types.is_dictionary(values.type):
+        return function(values.dictionary).take(values.indices)
+    return function(values)
+
+
+def count_missing(values: Any) -> int:
+    """Return the number of nulls, and of NaN among floats."""
+    import pyarrow.compute as pc
+
+    missing = mapped(values, lambda plain: pc.is_null(plain, nan_is_null=True))
+    return int(pc.sum(pc.fill_null(missing, True)).as_py() or 0)
+
+
+def numbers_of(name: str, values: Any) -> NDArray[np.float64]:
+    """Return a numeric or boolean column without missing values as float64."""
+    import pyarrow as pa
+
+    try:
+        if pa.types.is_boolean(values.type):
+            values = values.cast(pa.int8())
+        numbers = mapped(values, lambda plain: plain.cast(pa.float64()))
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"Column {name!r} holds integers that no float64 can hold exactly ({error}). Drop it "
+            "if it is an id, or scale it first."
+        ) from error
+    array: NDArray[np.float64] = numbers.to_numpy(zero_copy_only=False)
+    if not np.isfinite(array).all():
+        raise InputError(f"Column {name!r} holds infinite values. Remove or replace such rows.")
+    return array
+
+
+def short_text(name: str, values: Any) -> Any:
+    """Return a column of text as large_string or a dictionary of it, refusing long texts.
+
+    The length is looked at before anything is copied: views may share one huge text.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_dictionary(values.type):
+        return pa.DictionaryArray.from_arrays(values.indices, short_text(name, values.dictionary))
+    if pa.types.is_string_view(values.type):  # 16 bytes a view, the length in the first four
+        views = np.frombuffer(values.buffers()[1], np.int32).reshape(-1, 4)
+        longest = views[values.offset : values.offset + len(values), 0].max(initial=0)
+    else:
+        longest = pc.max(pc.binary_length(values)).as_py() or 0
+    if longest > LONGEST_TEXT:
+        raise InputError(
+            f"Column {name!r} holds text of {longest} bytes, too long for a category or an id. "
+            "Leave it out with drop=[...]."
+        )
+    return values.cast(pa.large_string())
+
+
+def _check_fits(column: Column, values: Any) -> None:
+    kind = kind_of_type(values.type)
+    if kind != column.kind:
+        raise InputError(
+            f"Column {column.name!r} is of type {values.type}, but was a {column.kind} in "
+            "training. Convert it first."
+        )
+    n_missing = count_missing(values)
+    if n_missing:
+        raise InputError(
+            f"Column {column.name!r} has {n_missing} missing values among {len(values)} rows. "
+            "Fill or remove them: they are never guessed at."
+        )
+
+
+def _category_codes(column: Column, values: Any) -> NDArray[np.int64]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = pa.array(column.categories, pa.large_string())
+
+    def find(plain: Any) -> Any:
+        return pc.index_in(plain, value_set=known)
+
+    values = short_text(column.name, values)
+    codes = mapped(values, find)
+    if codes.null_count:
+        unknown = pc.unique(values.filter(pc.is_null(codes)))
+        raise InputError(
+            f"Column {column.name!r} has {codes.null_count} rows with values that training never "
+            f"saw: {first_few(unknown[:6].to_pylist())}. Known are {first_few(column.categories)}."
+        )
+    array: NDArray[np.int64] = codes.to_numpy(zero_copy_only=False).astype(np.int64)
+    return array
+
+
+def _column_from(entry: Any) -> Column:
+    fits = isinstance(entry, Mapping) and set(entry) <= {"name", "kind", "categories"}
+    if fits and isinstance(entry.get("name"), str) and entry.get("kind") in KINDS:
+        categories = entry.get("categories", [])
+        is_category = entry["kind"] == "category"
+        all_text = isinstance(categories, list) and all(isinstance(c, str) for c in categories)
+        distinct = all_text and len(set(categories)) == len(categories)
+        if distinct and bool(categories) == is_category == ("categories" in entry):
+            return Column(entry["name"], entry["kind"], tuple(categories))
+    raise InputError(f"The table schema has an entry that is no column: {entry!r:.200}.")

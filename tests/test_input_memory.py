@@ -1,0 +1,172 @@
+"""Reading users' files: flat memory, and no crash on mutated ones, in processes of their own."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+pa = pytest.importorskip("pyarrow")
+from pyarrow import csv, feather, parquet  # noqa: E402
+
+from tests.hostile_files import (  # noqa: E402
+    image_bytes,
+    npy_bytes,
+    png_of_zeros,
+    table_bytes,
+    zeros_in_one_page,
+    zip_of,
+)
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="memory is read from /proc"
+)
+
+PROGRAM = """
+import json, sys, warnings
+from pathlib import Path
+import numpy, PIL.Image, pyarrow.compute, pyarrow.csv, pyarrow.ipc, pyarrow.parquet
+from vqpu import inputs
+from vqpu.errors import VqpuError
+PIL.Image.init()
+warnings.simplefilter("ignore")
+
+def read(path, cache):
+    if path.is_dir():
+        inputs.read_image_folders(path / "p", path / "u", size=16, cache_dir=cache)
+    elif path.suffix == ".npy":
+        for _ in inputs.iter_array(path): pass
+    elif path.suffix == ".npz":
+        for _ in inputs.iter_array(path, cache_dir=cache): pass
+    else:
+        schema = inputs.read_table(path, label="l", positive=1, cache_dir=cache).schema
+        for _ in inputs.iter_table(path, schema): pass
+
+def peak():  # not ru_maxrss, which a process inherits from the one that started it
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+before, refused = peak(), []
+for name in sys.argv[2:]:
+    try:
+        read(Path(name), sys.argv[1])
+    except VqpuError as error:
+        refused.append(type(error).__name__)
+print(json.dumps([before, peak(), len(refused)]))
+"""
+
+
+def run_apart(cache: Path, *paths: Path) -> tuple[float, float, int]:
+    """Return memory (MB) before and at the peak of reading, and the number of refused files."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(cache), *map(str, paths)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    before, peak, refused = json.loads(done.stdout)
+    return before, peak, refused
+
+
+def in_folders(folder: Path, *images: bytes, ending: str = "png") -> Path:
+    for name in ("p", "u"):
+        (folder / name).mkdir(parents=True)
+        for index, data in enumerate(images):
+            (folder / name / f"{index}.{ending}").write_bytes(data)
+    return folder
+
+
+def test_bombs__at_most_300_mb(tmp_path: Path) -> None:
+    large = io.BytesIO()
+    Image.new("RGBA", (4999, 5000), (1, 2, 3, 4)).save(large, "PNG", compress_level=1)
+    text = pa.DictionaryArray.from_arrays(np.zeros(100_000, np.int32), ["x" * 1_000_000])
+    bombs = [in_folders(tmp_path / "image", png_of_zeros(30_000, 10_000))]
+    for name, data in {
+        "line.csv": b"x,l\n" + b"1" * 20_000_000,
+        "columns.csv": b"," * 400_000 + b"\n",
+        "text.parquet": table_bytes("parquet", x=text, l=np.arange(100_000)),
+        "page.parquet": zeros_in_one_page(),
+        "zeros.feather": table_bytes("feather", x=np.zeros(40_000_000)),
+        "terabytes.npy": npy_bytes((10**12, 10)),
+    }.items():
+        bombs.append(tmp_path / name)
+        bombs[-1].write_bytes(data)
+    parquet.write_table(
+        pa.table({"x": np.zeros(10_000_000), "l": np.arange(10_000_000) % 2}),
+        tmp_path / "rows.parquet",
+        compression="zstd",
+        use_dictionary=False,
+        row_group_size=10_000_000,
+    )
+    allowed = in_folders(tmp_path / "allowed", large.getvalue()), tmp_path / "rows.parquet"
+    before, peak, refused = run_apart(tmp_path / "cache", *bombs, *allowed)
+    assert refused == len(bombs)
+    assert peak - before <= 300, f"{peak - before:.0f} MB"
+
+
+def test_npz_bomb__unpacked_to_disk__little_memory(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "x.npz", X=np.zeros((4_000_000, 10)))  # 320 MB in 0.3
+    before, peak, refused = run_apart(tmp_path / "cache", tmp_path / "x.npz")
+    assert refused == 0
+    assert peak - before <= 64, f"{peak - before:.0f} MB"
+
+
+def test_images__ten_times_as_many__same_memory(tmp_path: Path) -> None:
+    data = image_bytes("JPEG", 128)
+    small = in_folders(tmp_path / "small", *[data] * 60)
+    large = in_folders(tmp_path / "large", *[data] * 600)
+    peaks = [run_apart(tmp_path / "cache", folder)[1] for folder in (small, large)]
+    assert peaks[1] <= 1.05 * peaks[0], peaks
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "feather"])
+def test_tables__ten_times_the_rows__same_memory(ending: str, tmp_path: Path) -> None:
+    peaks = []
+    for n in (200_000, 2_000_000):
+        rng = np.random.default_rng(0)
+        table = pa.table(
+            {f"c{i}": rng.integers(0, 999, n) for i in range(8)} | {"l": np.arange(n) % 2}
+        )
+        path = tmp_path / f"{n}.{ending}"
+        if ending == "csv":
+            csv.write_csv(table, path)
+        elif ending == "parquet":
+            parquet.write_table(table, path, row_group_size=50_000)
+        else:
+            feather.write_feather(table, path)
+        peaks.append(run_apart(tmp_path / "cache", path)[1])
+    # As one array the larger table would take 115 MB more than the small one.
+    assert peaks[1] - peaks[0] <= 40, peaks
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz", "csv", "parquet", "feather", "PNG", "JPEG", "GIF"])
+def test_mutated_files__read_or_refused__never_a_crash(kind: str, tmp_path: Path) -> None:
+    originals = {
+        "npy": npy_bytes((10, 1)),
+        "npz": zip_of(X=npy_bytes((10, 1)), y=npy_bytes((10,))),
+        "csv": b"x,c,l\n" + b"1.5,a,1\n2.5,b,0\n" * 50,
+    }
+    is_image = kind.isupper()
+    original = image_bytes(kind, 24) if is_image else originals.get(kind) or table_bytes(kind)
+    rng = np.random.default_rng(0)
+    paths = []
+    for index in range(60):
+        mutated = np.frombuffer(original, np.uint8).copy()
+        places = rng.integers(0, len(mutated), rng.integers(1, 9))
+        mutated[places] = rng.integers(0, 256, len(places))
+        data = mutated.tobytes()[: None if index % 3 else int(rng.integers(len(mutated)))]
+        if is_image:
+            paths.append(in_folders(tmp_path / str(index), data, ending=kind.lower()))
+        else:
+            paths.append(tmp_path / f"{index}.{kind}")
+            paths[-1].write_bytes(data)
+    before, peak, refused = run_apart(tmp_path / "cache", *paths)
+    assert 20 <= refused <= 60  # at the least those cut short
+    assert peak - before <= 300

@@ -1,0 +1,42 @@
+"""Progress on a terminal, elsewhere, and not at all."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from vqpu.training import progress_reporter
+
+ROW = {"center_distance": 12.5, "positive_share": 0.25, "codes_in_use": 3, "holdout_loss": 0.5}
+
+
+def report_twice(verbose: int) -> None:
+    with progress_reporter(verbose, "VQ K-means", 40) as report:
+        report(20, ROW)
+        report(40, ROW)
+
+
+def test_silent__prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    report_twice(verbose=0)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_no_terminal__a_line_a_check(capsys: pytest.CaptureFixture[str]) -> None:
+    report_twice(verbose=1)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("VQ K-means: step 20 of at most 40, center distance 12.5")
+
+
+def test_terminal__a_bar_with_the_last_check(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "160")
+    report_twice(verbose=1)
+    shown = capsys.readouterr().err
+    assert "VQ K-means" in shown
+    assert "40/40" in shown
+    assert "positive share 0.25" in shown
