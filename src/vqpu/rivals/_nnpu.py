@@ -113,7 +113,7 @@ class NNPUClassifier(PriorNetworkClassifier):
         max_steps: int = 4000,
         max_epochs: int | None = None,
         check_every: int | None = None,
-        patience: int = 10,
+        patience: int = 5,
         holdout: float = 0.15,
         random_state: Any = None,
         device: str = "auto",
