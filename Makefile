@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One thread a process: test workers must not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test check bench accuracy study tables metrics priors clean
+.PHONY: demo test check bench accuracy study tables metrics priors gaussians rivals clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -42,6 +42,12 @@ metrics: $(VENV)/.installed
 
 priors: $(VENV)/.installed
 	$(BIN)/python benchmarks/priors.py
+
+gaussians: $(VENV)/.installed
+	$(BIN)/python benchmarks/gaussians.py
+
+rivals: $(VENV)/.installed
+	$(BIN)/python benchmarks/rivals.py $(DATA_DIR)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -175,8 +175,8 @@ class VPUClassifier(LogisticNetworkClassifier):
         return Fitted(self._train(material, _VPURecipe(self.mixup_weight)))
 
     def _conclude(self, fitted: Fitted, material: Material, labels: PULabels) -> None:
+        largest = float(material.logits(fitted.outcome.state).mean(axis=1).max())
         super()._conclude(fitted, material, labels)
-        largest = float(material.logits(self._folded).mean(axis=1).max())
         self.largest_phi_ = math.exp(-math.log1p(math.exp(-max(largest, -700.0))))
 
     @property
