@@ -11,14 +11,21 @@ from tests.support import fast_classifier
 from vqpu import (
     VQVAE,
     BaggingPUClassifier,
+    CVIRClassifier,
     DGANClassifier,
+    DistPUClassifier,
     ElkanNotoClassifier,
     NaivePUClassifier,
+    NNPUClassifier,
     ObserverGANClassifier,
     OracleClassifier,
+    TEDnClassifier,
+    UPUClassifier,
+    VPUClassifier,
 )
 
 FAST: dict[str, Any] = {"max_steps": 60, "vector_dim": 8, "n_vectors": 4}
+FASTER: dict[str, Any] = {**FAST, "n_members": 1}  # these train in two stages, or mix batches
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -34,6 +41,12 @@ FAST: dict[str, Any] = {"max_steps": 60, "vector_dim": 8, "n_vectors": 4}
         ElkanNotoClassifier(scenario="single-set"),
         BaggingPUClassifier(n_estimators=20),
         VQVAE(**FAST, codebook_size=16),
+        CVIRClassifier(**FASTER),
+        DistPUClassifier(**FASTER),
+        NNPUClassifier(**FASTER),
+        TEDnClassifier(**FASTER),
+        UPUClassifier(**FASTER),
+        VPUClassifier(**FASTER),
     ]
 )
 def test_common_checks(estimator: Any, check: Any) -> None:

@@ -47,8 +47,9 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "_classifier", "_labels", "_parameters", "priors", "training",
     },
     "rivals": {
-        "errors", "_contract", "_estimator", "_feeding", "_inference", "_parameters", "_seeding",
-        "_sources", "_twomeans", "_wrapped", "nn", "scenarios", "training",
+        "errors", "_contract", "_estimator", "_feeding", "_inference", "_labels", "_parameters",
+        "_posterior", "_seeding", "_sources", "_twomeans", "_wrapped", "nn", "scenarios",
+        "training",
     },
     "inputs": {"errors", "_atomic", "_parameters"},
     "datasets": {"errors", "_atomic", "_labels", "_parameters", "inputs", "scenarios"},

@@ -30,7 +30,10 @@ def records_of(name: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", ["accuracy", "tables", "study", "metrics", "priors"])
+PUBLISHED = ["accuracy", "tables", "study", "metrics", "priors", "gaussians", "rivals"]
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
 def test_summary__made_again_from_the_records__same_text(name: str) -> None:
     folder = records_of(name)
     text = script(name).summary(read_records(folder))
@@ -131,3 +134,20 @@ def test_priors__separated_gaussians__within_5_points_on_average(method: str, al
     values = [entry["alpha"] for entry in table["separated", alpha, method, kind]]
     assert len(values) == 10
     assert sum(values) / 10 == pytest.approx(alpha, abs=0.05)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.6])
+def test_gaussians__separated__every_method_within_2_points_of_bayes(alpha: float) -> None:
+    module = script("gaussians")
+    gaps = module.mean_gaps(read_records(records_of("gaussians")))
+    assert all(gaps["separated", alpha, method] >= -module.TOLERANCE for method in module.METHODS)
+
+
+@pytest.mark.parametrize("method", ["nnpu", "distpu"])
+def test_rivals__script__runs_small(method: str) -> None:
+    record = script("rivals").run_one(
+        method, 0, None, steps=30, sizes=(40, 80), task="digits-even-odd"
+    )
+    assert record["alpha_estimate"] == 0.5
+    assert record["n_steps"] + record.get("n_warmup_steps", 0) == 30
+    assert record["n_steps"] == record["parameters"]["max_steps"]

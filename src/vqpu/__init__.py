@@ -15,10 +15,16 @@ _HOMES = {
     "BaggingPUClassifier": "vqpu.rivals",
     "DGANClassifier": "vqpu.rivals",
     "ElkanNotoClassifier": "vqpu.rivals",
+    "CVIRClassifier": "vqpu.rivals",
+    "DistPUClassifier": "vqpu.rivals",
+    "NNPUClassifier": "vqpu.rivals",
     "NaivePUClassifier": "vqpu.rivals",
     "ObserverGANClassifier": "vqpu.rivals",
     "OracleClassifier": "vqpu.rivals",
     "VQVAE": "vqpu.rivals",
+    "TEDnClassifier": "vqpu.rivals",
+    "UPUClassifier": "vqpu.rivals",
+    "VPUClassifier": "vqpu.rivals",
     "VQKMeansClassifier": "vqpu._classifier",
     "VqpuError": "vqpu.errors",
     "VqpuWarning": "vqpu.errors",
@@ -38,11 +44,17 @@ if TYPE_CHECKING:
     from vqpu.errors import VqpuWarning as VqpuWarning
     from vqpu.rivals import VQVAE as VQVAE
     from vqpu.rivals import BaggingPUClassifier as BaggingPUClassifier
+    from vqpu.rivals import CVIRClassifier as CVIRClassifier
     from vqpu.rivals import DGANClassifier as DGANClassifier
+    from vqpu.rivals import DistPUClassifier as DistPUClassifier
     from vqpu.rivals import ElkanNotoClassifier as ElkanNotoClassifier
     from vqpu.rivals import NaivePUClassifier as NaivePUClassifier
+    from vqpu.rivals import NNPUClassifier as NNPUClassifier
     from vqpu.rivals import ObserverGANClassifier as ObserverGANClassifier
     from vqpu.rivals import OracleClassifier as OracleClassifier
+    from vqpu.rivals import TEDnClassifier as TEDnClassifier
+    from vqpu.rivals import UPUClassifier as UPUClassifier
+    from vqpu.rivals import VPUClassifier as VPUClassifier
 
 
 def __getattr__(name: str) -> object:

@@ -28,6 +28,8 @@ class Stream(IntEnum):
     NOISE = 20
     SECOND_STAGE = 21
     BAG = 22
+    MIXUP = 16
+    WARMUP = 17
 
 
 def derive_seed(seed: int, stream: Stream, index: int = 0) -> int:

@@ -16,15 +16,31 @@ from vqpu._sources import ArraySource
 from vqpu.datasets import TASKS, load_task, make_pu
 from vqpu.experiments._tables import TABLES, make_table
 from vqpu.rivals import (
+    CVIRClassifier,
     DGANClassifier,
+    DistPUClassifier,
     NaivePUClassifier,
+    NNPUClassifier,
     ObserverGANClassifier,
     OracleClassifier,
+    TEDnClassifier,
+    UPUClassifier,
+    VPUClassifier,
 )
 from vqpu.vq import Check
 
 METHODS = ("vq", "naive", "oracle")
-GANS = {"observer-gan": ObserverGANClassifier, "d-gan": DGANClassifier}
+_PU_RIVALS: dict[str, Any] = {
+    "naive": NaivePUClassifier,
+    "tedn": TEDnClassifier,
+    "cvir": CVIRClassifier,
+    "nnpu": NNPUClassifier,
+    "upu": UPUClassifier,
+    "distpu": DistPUClassifier,
+    "vpu": VPUClassifier,
+    "observer-gan": ObserverGANClassifier,
+    "d-gan": DGANClassifier,
+}
 RAISED_BY_TRIED = (0.0, 1.0, 3.0, 6.0)  # standard errors, for the study of the border
 
 
@@ -105,7 +121,7 @@ def run_method(
 
     Parameters
     ----------
-    method : {"vq", "naive", "oracle", "observer-gan", "d-gan"}
+    method : {"vq", "oracle"} or a key of ``_PU_RIVALS``
     problem : Problem
     seed : int
     judge_checks : bool
@@ -118,13 +134,11 @@ def run_method(
     started = time.perf_counter()
     if method == "vq":
         model: Any = VQKMeansClassifier(**settings).fit(problem.X, problem.y, callback=judge)
-    elif method == "naive":
-        model = NaivePUClassifier(**settings).fit(problem.X, problem.y)
-    elif method in GANS:
-        model = GANS[method](**settings).fit(problem.X, problem.y)
-    else:
+    elif method == "oracle":
         model = OracleClassifier(class_prior=problem.alpha, **settings)
         model.fit(problem.X, problem.truth)
+    else:
+        model = _PU_RIVALS[method](**settings).fit(problem.X, problem.y)
     seconds = time.perf_counter() - started
     record = {
         "method": method,
@@ -136,12 +150,12 @@ def run_method(
         **_scores(model, problem),
         "history": [_rounded(row) for row in model.history_],
     }
+    if hasattr(model, "alpha_"):
+        record |= {"alpha_estimate": model.alpha_, "stop_reason": model.stop_reason_}
     if method == "vq":
-        record |= {
-            "alpha_estimate": model.alpha_,
-            "theoretical_alpha": model.theoretical_alpha_,
-            "stop_reason": model.stop_reason_,
-        }
+        record["theoretical_alpha"] = model.theoretical_alpha_
+    if hasattr(model, "warmup_history_"):
+        record["n_warmup_steps"] = model.warmup_history_[-1]["step"]
     if judge is not None:
         record["judged"] = judge.rows
     return record

@@ -10,15 +10,13 @@ from torch import Tensor
 from vqpu._feeding import Feed
 from vqpu._parameters import check_integer
 from vqpu._seeding import Stream, derive_seed
-from vqpu._sources import ArraySource
 from vqpu.nn import dgan_discriminator_loss, towards_one
 from vqpu.rivals._gan import GAN, GANClassifier, fixed
-from vqpu.rivals._logistic import PooledLogit, balanced_cross_entropy
+from vqpu.rivals._logistic import Fitted, Material, PooledLogit, balanced_cross_entropy
 from vqpu.training import (
     FixedBudget,
     Outcome,
     PlainBatches,
-    Split,
     StoppingRule,
     WeightAverage,
     progress_reporter,
@@ -147,16 +145,15 @@ class DGANClassifier(GANClassifier):
         super()._check_parameters()
         check_integer("gan_steps", self.gan_steps, 1)
 
-    def _train(self, source: ArraySource, split: Split, seed: int) -> Outcome:
-        torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
-        network = self._make_network(source)
-        gan = self._make_gan(source, network.encoder, seed)
-        self.gan_history_ = self._train_gan(gan, source, split, seed).history
+    def _fit_network(self, material: Material) -> Fitted:
+        network = self._make_network(material, material.seed)
+        gan = self._make_gan(material.source, network.encoder, material.seed)
+        self.gan_history_ = self._train_gan(gan, material).history
         gan.generator = self.generator_ = gan.average.averaged
-        return self._train_classifier(network, gan, source, split, seed)
+        return Fitted(self._train_classifier(network, gan, material))
 
-    def _train_gan(self, gan: GAN, source: ArraySource, split: Split, seed: int) -> Outcome:
-        (feed,) = self._make_feeds(source, split, seed, self._device)
+    def _train_gan(self, gan: GAN, material: Material) -> Outcome:
+        (feed,) = self._make_feeds(material.source, material.split, material.seed, self._device)
         with progress_reporter(self.verbose, f"{self._title}, generator", self.gan_steps) as report:
             return train_with_checks(
                 _Generated(gan, feed),
@@ -170,10 +167,8 @@ class DGANClassifier(GANClassifier):
                 check_every=max(self.gan_steps // 20, 1),
             )
 
-    def _train_classifier(
-        self, network: PooledLogit, gan: GAN, source: ArraySource, split: Split, seed: int
-    ) -> Outcome:
-        feed = self._positive_feed(source, split, derive_seed(seed, Stream.SECOND_STAGE))
+    def _train_classifier(self, network: PooledLogit, gan: GAN, material: Material) -> Outcome:
+        feed = self._positive_feed(material, derive_seed(material.seed, Stream.SECOND_STAGE))
         average = WeightAverage(network, self.weight_average)
         max_steps, check_every = self._budget(feed.batches.steps_per_epoch)
         with progress_reporter(self.verbose, f"{self._title}, classifier", max_steps) as report:
@@ -183,15 +178,15 @@ class DGANClassifier(GANClassifier):
                 torch.optim.Adam(network.parameters(), lr=self.learning_rate, fused=True),
                 StoppingRule("holdout-auc", self.patience),
                 state=average.averaged,
-                make_row=self._row_maker(average.averaged, source, split, seed),
+                make_row=self._row_maker(average.averaged, material),
                 report=report,
                 schedule=self.schedule,
                 max_steps=max_steps,
                 check_every=check_every,
             )
 
-    def _positive_feed(self, source: ArraySource, split: Split, seed: int) -> Feed:
-        positive = split.training_sets(0).positive
+    def _positive_feed(self, material: Material, seed: int) -> Feed:
+        source, positive = material.source, material.split.training_sets(0).positive
         batches = PlainBatches(positive, max(1, self.batch_size // 2), seed)
         return Feed(source, batches, self._augmentation(source), seed, self._device)
 

@@ -18,14 +18,8 @@ from vqpu._parameters import check_integer, check_real, draw_seed
 from vqpu._seeding import Stream, numpy_generator, torch_generator
 from vqpu._sources import ArraySource
 from vqpu.nn import Discriminator, EncoderEnsemble, Generator
-from vqpu.rivals._logistic import LogisticNetworkClassifier, PooledLogit
-from vqpu.training import (
-    Split,
-    WeightAverage,
-    descend,
-    draw_check_sample,
-    holdout_auc,
-)
+from vqpu.rivals._logistic import LogisticNetworkClassifier, Material
+from vqpu.training import WeightAverage, descend, holdout_auc
 
 # Adam's decay rates, as usual for GANs: more momentum lets the players circle each other.
 _BETAS = (0.5, 0.999)
@@ -199,10 +193,6 @@ class GANClassifier(LogisticNetworkClassifier):
         check_integer("latent_dim", self.latent_dim, 1)
         check_real("gan_learning_rate", self.gan_learning_rate, 0, open_low=True)
 
-    def _make_network(self, source: ArraySource) -> PooledLogit:
-        encoder = self._make_encoder(source, self.vector_dim, 1)
-        return PooledLogit(encoder, self.vector_dim).to(self._device)
-
     def _make_gan(self, source: ArraySource, encoder: EncoderEnsemble, seed: int) -> GAN:
         self._layout = source.layout
         offset, scale = generator_scale(source, encoder)
@@ -221,16 +211,13 @@ class GANClassifier(LogisticNetworkClassifier):
         )
 
     def _row_maker(
-        self, network: nn.Module, source: ArraySource, split: Split, seed: int
+        self, network: nn.Module, material: Material
     ) -> Callable[[int, dict[str, float]], dict[str, Any]]:
         """Return what writes a row of the history: how held-out samples are judged."""
-        judged = draw_check_sample(split, seed).judged
         started = time.perf_counter()
 
         def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
-            positive, unlabeled = (
-                split.unseen(self._logits(network, source, part), part) for part in judged
-            )
+            positive, unlabeled = material.unseen_logits(network, material.judged)
             return {
                 "step": step,
                 **terms,

@@ -1,9 +1,15 @@
-"""A network that ends in one logit, trained by cross entropy on two balanced sets."""
+"""A network that ends in one logit, trained on two balanced sets: the base of every rival here.
+
+A rival states a :class:`Recipe`: what is minimised and how a check is judged. The rest (encoders,
+batches, members, hold-out, loop, stopping) is shared.
+"""
 
 from __future__ import annotations
 
+import inspect
 import time
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +20,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from vqpu._estimator import NetworkClassifier
 from vqpu._feeding import Feed, encode_batches
 from vqpu._inference import encode_in_chunks
+from vqpu._labels import PULabels
 from vqpu._parameters import draw_seed
 from vqpu._seeding import (
     Stream,
@@ -34,6 +41,9 @@ from vqpu.training import (
     split_holdout,
     train_with_checks,
 )
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
 
 
 class PooledLogit(nn.Module):
@@ -65,21 +75,45 @@ class PooledLogit(nn.Module):
         return logits
 
 
-class _CrossEntropy:
-    """Balanced cross entropy of one set against the other."""
+class Material(NamedTuple):
+    """The samples of a fit and who may see which.
 
-    def __init__(
-        self, network: PooledLogit, average: WeightAverage[PooledLogit], feeds: list[Feed]
-    ) -> None:
-        self.network, self.average, self.feeds = network, average, feeds
+    Attributes
+    ----------
+    source : ArraySource
+    split : Split
+    judged : Sets
+        What a check looks at.
+    seed : int
+    device : torch.device
+    """
 
-    def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
-        logits, n_positive = encode_batches(self.network.forward_member, self.feeds, step)
-        loss = balanced_cross_entropy(logits, n_positive)
-        return loss, {"loss": loss}
+    source: ArraySource
+    split: Split
+    judged: Sets
+    seed: int
+    device: torch.device
 
-    def after_step(self, step: int) -> None:
-        self.average.update(step + 1)
+    def logits(self, network: nn.Module, indices: Indices | None = None) -> Floats:
+        """Return the logits of every member for some samples or all, shape (n, n_members)."""
+        return network_logits(network, self.source, indices, self.device)
+
+    def unseen_logits(self, network: nn.Module, sets: Sets) -> tuple[Floats, Floats]:
+        """Return the logits of both sets, each by the member that was kept from the sample."""
+        positive, unlabeled = (self.split.unseen(self.logits(network, part), part) for part in sets)
+        return positive, unlabeled
+
+    def training_seed(self, stage: int) -> int:
+        """Return the seed of a stage's weights and batches; 0 is the main one."""
+        return self.seed if stage == 0 else derive_seed(self.seed, Stream.WARMUP, stage)
+
+
+def network_logits(
+    network: nn.Module, source: ArraySource, indices: Indices | None, device: torch.device
+) -> Floats:
+    """Return the logits of every member, shape (n, n_members)."""
+    (logits,) = encode_in_chunks(lambda x: (network(x).double(),), source, indices, device)
+    return logits
 
 
 def balanced_cross_entropy(logits: Tensor, n_positive: int) -> Tensor:
@@ -95,6 +129,92 @@ def balanced_cross_entropy(logits: Tensor, n_positive: int) -> Tensor:
     first = binary_cross_entropy_with_logits(positive, torch.ones_like(positive))
     second = binary_cross_entropy_with_logits(other, torch.zeros_like(other))
     return (first + second) / 2
+
+
+class NetworkObjective:
+    """What is trained, and its weight average; a subclass adds ``loss``.
+
+    Parameters
+    ----------
+    network : PooledLogit
+    average : WeightAverage
+    feeds : list of Feed
+        One for each member.
+    """
+
+    def __init__(
+        self, network: PooledLogit, average: WeightAverage[PooledLogit], feeds: list[Feed]
+    ) -> None:
+        self.network, self.average, self.feeds = network, average, feeds
+
+    def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return the loss of step ``step`` and its named terms."""
+        raise NotImplementedError
+
+    def after_step(self, step: int) -> None:
+        """Average the weights."""
+        self.average.update(step + 1)
+
+
+class CrossEntropyObjective(NetworkObjective):
+    """Balanced cross entropy of one set against the other."""
+
+    def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return the cross entropy of all members' batches."""
+        logits, n_positive = encode_batches(self.network.forward_member, self.feeds, step)
+        loss = balanced_cross_entropy(logits, n_positive)
+        return loss, {"loss": loss}
+
+
+class Recipe:
+    """What is minimised and how a check is judged; here P against U, uncorrected."""
+
+    def make_objective(
+        self,
+        network: PooledLogit,
+        average: WeightAverage[PooledLogit],
+        feeds: list[Feed],
+        max_steps: int,  # noqa: ARG002 - for recipes whose terms change with time
+    ) -> NetworkObjective:
+        """Return what the loop minimises in at most ``max_steps`` steps."""
+        return CrossEntropyObjective(network, average, feeds)
+
+    def judge(self, positive: Tensor, unlabeled: Tensor) -> Tensor:
+        """Return how bad a check is, by logits of samples that were not trained on."""
+        return balanced_cross_entropy(torch.cat([positive, unlabeled]), len(positive))
+
+    def notes(self) -> dict[str, float]:
+        """Return what a row of the history shall tell besides the losses."""
+        return {}
+
+
+class Fitted(NamedTuple):
+    """What training leaves.
+
+    Attributes
+    ----------
+    outcome : Outcome
+        Of the main stage.
+    alpha : float or None
+        Share of positives in U, where the method has one.
+    warmup : Outcome or None
+        Of the stage before, where the method has one.
+    """
+
+    outcome: Outcome
+    alpha: float | None = None
+    warmup: Outcome | None = None
+
+
+def shared_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Pick the parameters that all network classifiers share.
+
+    scikit-learn reads an estimator's parameters off the signature of its ``__init__``, so a class
+    with parameters of its own has to repeat the shared ones there; with
+    ``super().__init__(**shared_parameters(locals()))`` it need not repeat them a third time.
+    """
+    names = inspect.signature(LogisticNetworkClassifier.__init__).parameters
+    return {name: given[name] for name in names if name != "self"}
 
 
 class LogisticNetworkClassifier(NetworkClassifier):
@@ -158,13 +278,11 @@ class LogisticNetworkClassifier(NetworkClassifier):
         seed, self._device = draw_seed(self.random_state), choose_device(self.device)
         n_members = self._count_members(source)
         split = split_holdout(labels.is_positive, self.holdout, n_members, seed)
+        judged = draw_check_sample(split, seed).judged
+        material = Material(source, split, judged, seed, self._device)
         with preserved_torch_state(self._device):
-            outcome = self._train(source, split, seed)
-        self.network_ = outcome.state
-        self._folded = fold_batch_norm(self.network_)
-        self._set_outcome(outcome)
-        self.classes_, self.input_shape_ = labels.classes, source.sample_shape
-        self.n_holdout_ = split.n_holdout
+            fitted = self._fit_network(material)
+        self._conclude(fitted, material, labels)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -175,54 +293,88 @@ class LogisticNetworkClassifier(NetworkClassifier):
         X : array-like of the shape given to ``fit``
         """
         source = self._source_for_prediction(X)
-        return np.asarray(self._logits(self._folded, source, None).mean(axis=1) + self._offset)
+        logits = network_logits(self._folded, source, None, self._device)
+        return np.asarray(logits.mean(axis=1) + self._offset)
 
     def _check_parameters(self) -> None:
         self._check_shared_parameters()
 
-    def _logits(
-        self, network: nn.Module, source: ArraySource, indices: NDArray[np.int64] | None
-    ) -> NDArray[np.float64]:
-        (logits,) = encode_in_chunks(
-            lambda x: (network(x).double(),), source, indices, self._device
-        )
-        return logits
+    def _fit_network(self, material: Material) -> Fitted:
+        """Train by the method's recipe, after whatever stage it needs before."""
+        return Fitted(self._train(material, Recipe()))
 
-    def _make_objective(self, source: ArraySource, split: Split, seed: int) -> _CrossEntropy:
+    def _conclude(self, fitted: Fitted, material: Material, labels: PULabels) -> None:
+        """Set every fitted attribute; a method adds its own."""
+        self.network_ = fitted.outcome.state
+        self._folded = fold_batch_norm(self.network_)
+        self._set_outcome(fitted.outcome)
+        self.classes_, self.input_shape_ = labels.classes, material.source.sample_shape
+        self.n_holdout_ = material.split.n_holdout
+        if fitted.alpha is not None:
+            self.alpha_ = fitted.alpha
+        if fitted.warmup is not None:
+            self.warmup_history_ = fitted.warmup.history
+
+    def _make_network(self, material: Material, seed: int) -> PooledLogit:
         torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
-        encoder = self._make_encoder(source, self.vector_dim, split.n_members)
-        network = PooledLogit(encoder, self.vector_dim).to(self._device)
-        feeds = self._make_feeds(source, split, seed, self._device)
-        return _CrossEntropy(network, WeightAverage(network, self.weight_average), feeds)
+        encoder = self._make_encoder(material.source, self.vector_dim, material.split.n_members)
+        return PooledLogit(encoder, self.vector_dim).to(self._device)
 
-    def _train(self, source: ArraySource, split: Split, seed: int) -> Outcome:
-        objective = self._make_objective(source, split, seed)
-        averaged = objective.average.averaged
-        max_steps, check_every = self._budget(objective.feeds[0].batches.steps_per_epoch)
-        judged = draw_check_sample(split, seed).judged
-        started = time.perf_counter()
+    def _train(
+        self,
+        material: Material,
+        recipe: Recipe,
+        *,
+        stage: int = 0,
+        share: float = 1.0,
+        start: PooledLogit | None = None,
+    ) -> Outcome:
+        """Train a network.
 
-        def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
-            loss = self._holdout_loss(averaged, source, split, judged)
-            seconds = time.perf_counter() - started
-            return {"step": step, **terms, "holdout_loss": loss, "seconds": seconds}
-
+        Parameters
+        ----------
+        material : Material
+        recipe : Recipe
+        stage : int
+            0 is the main one; others draw weights and batches of their own.
+        share : float
+            Of the steps that the parameters allow.
+        start : PooledLogit or None
+            Whose weights to begin with.
+        """
+        seed = material.training_seed(stage)
+        network = self._make_network(material, seed)
+        if start is not None:
+            network.load_state_dict(start.state_dict())
+        feeds = self._make_feeds(material.source, material.split, seed, self._device)
+        max_steps, check_every = self._budget(feeds[0].batches.steps_per_epoch)
+        max_steps = max(1, round(share * max_steps))
+        average = WeightAverage(network, self.weight_average)
+        objective = recipe.make_objective(network, average, feeds, max_steps)
         with progress_reporter(self.verbose, self._title, max_steps) as report:
             return train_with_checks(
                 objective,
-                torch.optim.Adam(objective.network.parameters(), lr=self.learning_rate, fused=True),
+                torch.optim.Adam(network.parameters(), lr=self.learning_rate, fused=True),
                 StoppingRule("holdout-loss", self.patience),
-                state=averaged,
-                make_row=make_row,
+                state=average.averaged,
+                make_row=_row_maker(material, recipe, average.averaged),
                 report=report,
                 schedule=self.schedule,
                 max_steps=max_steps,
-                check_every=check_every,
+                check_every=min(check_every, max_steps),
             )
 
-    def _holdout_loss(
-        self, network: nn.Module, source: ArraySource, split: Split, judged: Sets
-    ) -> float:
-        logits = [split.unseen(self._logits(network, source, part), part) for part in judged]
-        joined = torch.from_numpy(np.concatenate(logits))
-        return float(balanced_cross_entropy(joined, len(judged.positive)))
+
+def _row_maker(
+    material: Material, recipe: Recipe, averaged: PooledLogit
+) -> Callable[[int, dict[str, float]], dict[str, Any]]:
+    """Return what turns a check into a row of the history."""
+    started = time.perf_counter()
+
+    def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
+        logits = map(torch.from_numpy, material.unseen_logits(averaged, material.judged))
+        loss = float(recipe.judge(*logits))
+        seconds = time.perf_counter() - started
+        return {"step": step, **terms, "holdout_loss": loss, **recipe.notes(), "seconds": seconds}
+
+    return make_row

@@ -9,15 +9,11 @@ from torch import Tensor
 
 from vqpu._feeding import Feed
 from vqpu._parameters import check_real
-from vqpu._seeding import Stream, derive_seed
-from vqpu._sources import ArraySource
 from vqpu.nn import discriminator_loss, observed_generator_loss
 from vqpu.rivals._gan import GAN, GANClassifier, fixed
-from vqpu.rivals._logistic import PooledLogit, balanced_cross_entropy
+from vqpu.rivals._logistic import Fitted, Material, PooledLogit, balanced_cross_entropy
 from vqpu.training import (
     FixedBudget,
-    Outcome,
-    Split,
     WeightAverage,
     descend,
     progress_reporter,
@@ -142,9 +138,9 @@ class ObserverGANClassifier(GANClassifier):
         super()._check_parameters()
         check_real("observer_weight", self.observer_weight, 0)
 
-    def _train(self, source: ArraySource, split: Split, seed: int) -> Outcome:
-        torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
-        observer = self._make_network(source)
+    def _fit_network(self, material: Material) -> Fitted:
+        source, split, seed = material.source, material.split, material.seed
+        observer = self._make_network(material, seed)
         gan = self._make_gan(source, observer.encoder, seed)
         average = WeightAverage(observer, self.weight_average)
         (feed,) = self._make_feeds(source, split, seed, self._device)
@@ -156,14 +152,14 @@ class ObserverGANClassifier(GANClassifier):
                 torch.optim.Adam(observer.parameters(), lr=self.learning_rate, fused=True),
                 FixedBudget(),
                 state=average.averaged,
-                make_row=self._row_maker(average.averaged, source, split, seed),
+                make_row=self._row_maker(average.averaged, material),
                 report=report,
                 schedule=self.schedule,
                 max_steps=max_steps,
                 check_every=check_every,
             )
         self.generator_ = gan.average.averaged
-        return outcome
+        return Fitted(outcome)
 
 
 class _Observed:

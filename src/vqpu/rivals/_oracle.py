@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from vqpu._parameters import check_real
-from vqpu.rivals._logistic import LogisticNetworkClassifier
+from vqpu.rivals._logistic import LogisticNetworkClassifier, shared_parameters
 
 
 class OracleClassifier(LogisticNetworkClassifier):
@@ -49,26 +49,7 @@ class OracleClassifier(LogisticNetworkClassifier):
         verbose: int = 0,
     ) -> None:
         self.class_prior = class_prior
-        super().__init__(
-            encoder=encoder,
-            n_members=n_members,
-            n_vectors=n_vectors,
-            vector_dim=vector_dim,
-            dropout=dropout,
-            augment=augment,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            schedule=schedule,
-            weight_average=weight_average,
-            max_steps=max_steps,
-            max_epochs=max_epochs,
-            check_every=check_every,
-            patience=patience,
-            holdout=holdout,
-            random_state=random_state,
-            device=device,
-            verbose=verbose,
-        )
+        super().__init__(**shared_parameters(locals()))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

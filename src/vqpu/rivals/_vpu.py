@@ -1,0 +1,185 @@
+"""VPUClassifier: the variational principle, without a class prior."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from vqpu._feeding import Feed
+from vqpu._labels import PULabels
+from vqpu._parameters import check_real
+from vqpu.rivals._logistic import (
+    Fitted,
+    LogisticNetworkClassifier,
+    Material,
+    NetworkObjective,
+    PooledLogit,
+    Recipe,
+    shared_parameters,
+)
+from vqpu.rivals._mixup import draw_mix
+from vqpu.rivals._risk import MemberObjective
+from vqpu.training import WeightAverage
+
+_CONCENTRATION = 0.3  # of the Beta distribution of mixup, as in the authors' code
+
+
+def variational_loss(positive: Tensor, unlabeled: Tensor) -> Tensor:
+    r"""Return the variational loss (Chen et al. 2020).
+
+    .. math:: \log \frac{1}{n_u} \sum_U \phi(x) - \frac{1}{n_p} \sum_P \log \phi(x),
+        \qquad \phi = \sigma(f)
+
+    Least where phi is proportional to p(y=1 | x): up to a constant it is the divergence of P from
+    what phi makes of U.
+
+    Parameters
+    ----------
+    positive, unlabeled : Tensor of shape (n_p,) and (n_u,)
+        Logits f(x).
+    """
+    log_mean = torch.logsumexp(logsigmoid(unlabeled), dim=0) - math.log(len(unlabeled))
+    return log_mean - logsigmoid(positive).mean()
+
+
+def mixup_consistency(mixed: Tensor, unlabeled: Tensor, share: float) -> Tensor:
+    r"""Return the mixup term (Chen et al. 2020).
+
+    .. math:: \frac{1}{n} \sum \left( \log(\lambda \phi(x_u) + (1 - \lambda) \cdot 1)
+        - \log \phi(\lambda x_u + (1 - \lambda) x_p) \right)^2
+
+    As in the authors' code the gradient goes through both parts.
+
+    Parameters
+    ----------
+    mixed : Tensor of shape (n,)
+        Logits of the mixed samples.
+    unlabeled : Tensor of shape (n,)
+        Logits of their unlabelled halves.
+    share : float
+        lambda.
+    """
+    # In logarithms, so that a vanishing phi stays finite.
+    weight = torch.tensor(share, dtype=mixed.dtype, device=mixed.device)
+    target = torch.logaddexp(weight.log() + logsigmoid(unlabeled), torch.log1p(-weight))
+    return (target - logsigmoid(mixed)).square().mean()
+
+
+class _VPUObjective(MemberObjective):
+    """Variational loss and mixup term of each member."""
+
+    def __init__(
+        self,
+        network: PooledLogit,
+        average: WeightAverage[PooledLogit],
+        feeds: list[Feed],
+        mixup_weight: float,
+    ) -> None:
+        super().__init__(network, average, feeds)
+        self._mixup_weight = mixup_weight
+
+    def member_loss(self, member: int, feed: Feed, step: int) -> Tensor:
+        x, n_positive = feed.take(step)
+        logits = self.network.forward_member(x, member)
+        unlabeled = logits[n_positive:]
+        mix = draw_mix(n_positive, _CONCENTRATION, feed.seed, step)
+        partners = x[mix.partners(len(unlabeled)).to(x.device)]
+        mixed = self.network.forward_member(mix.blend(x[n_positive:], partners), member)
+        consistency = mixup_consistency(mixed, unlabeled, mix.share)
+        return variational_loss(logits[:n_positive], unlabeled) + self._mixup_weight * consistency
+
+
+class _VPURecipe(Recipe):
+    def __init__(self, mixup_weight: float) -> None:
+        self._mixup_weight = mixup_weight
+
+    def make_objective(
+        self,
+        network: PooledLogit,
+        average: WeightAverage[PooledLogit],
+        feeds: list[Feed],
+        max_steps: int,  # noqa: ARG002
+    ) -> NetworkObjective:
+        return _VPUObjective(network, average, feeds, self._mixup_weight)
+
+    def judge(self, positive: Tensor, unlabeled: Tensor) -> Tensor:
+        return variational_loss(positive, unlabeled)
+
+
+class VPUClassifier(LogisticNetworkClassifier):
+    """Classifier by the variational principle for PU learning (Chen et al. 2020); needs no prior.
+
+    phi(x) = sigmoid(f(x)) becomes proportional to p(y=1 | x), and the mixup term draws it to 1
+    somewhere. As in the paper a sample is positive if phi is above half its largest value on the
+    training samples, and training stops by the held-out variational loss.
+
+    Parameters
+    ----------
+    mixup_weight : float, default=0.03
+        Weight of the mixup term (lambda of the paper, its authors' 0.03); lambda of each batch is
+        drawn from Beta(0.3, 0.3).
+    **parameters
+        As in :class:`vqpu.NaivePUClassifier`.
+
+    Attributes
+    ----------
+    largest_phi_ : float
+        The largest phi on the training samples.
+    classes_ : ndarray of shape (2,)
+    history_ : History
+    network_ : torch.nn.Module
+
+    Notes
+    -----
+    ``decision_function`` is the logit of phi, shifted to be 0 where phi is half of
+    ``largest_phi_``; if that is 1 nothing is shifted, and phi estimates p(y=1 | x).
+    """
+
+    _title = "VPU"
+
+    def __init__(
+        self,
+        *,
+        mixup_weight: float = 0.03,
+        encoder: Any = "auto",
+        n_members: int | None = None,
+        n_vectors: int = 8,
+        vector_dim: int = 64,
+        dropout: float | None = None,
+        augment: str = "auto",
+        batch_size: int = 128,
+        learning_rate: float = 1e-3,
+        schedule: str = "cosine",
+        weight_average: float = 0.99,
+        max_steps: int = 4000,
+        max_epochs: int | None = None,
+        check_every: int | None = None,
+        patience: int = 5,
+        holdout: float = 0.15,
+        random_state: Any = None,
+        device: str = "auto",
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(**shared_parameters(locals()))
+        self.mixup_weight = mixup_weight
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_real("mixup_weight", self.mixup_weight, 0)
+
+    def _fit_network(self, material: Material) -> Fitted:
+        return Fitted(self._train(material, _VPURecipe(self.mixup_weight)))
+
+    def _conclude(self, fitted: Fitted, material: Material, labels: PULabels) -> None:
+        largest = float(material.logits(fitted.outcome.state).mean(axis=1).max())
+        super()._conclude(fitted, material, labels)
+        self.largest_phi_ = math.exp(-math.log1p(math.exp(-max(largest, -700.0))))
+
+    @property
+    def _offset(self) -> float:  # type: ignore[override]
+        # The logit of half the largest phi, -log(2 / phi - 1), is subtracted.
+        return math.log(2 / self.largest_phi_ - 1)
