@@ -44,7 +44,9 @@ def weight_by_number(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize("scenario", ["case-control", "single-set"])
 @pytest.mark.parametrize(
-    "labeling", ["scar", "sar-easy", "sar-hard", weight_by_number, X[:, 0]], ids=str
+    "labeling",
+    ["scar", "sar-easy", "sar-hard", weight_by_number, X[:, 0]],
+    ids=["scar", "sar-easy", "sar-hard", "function", "weights"],
 )
 def test_counts__exact_and_disjoint__whatever_is_asked(scenario: str, labeling: Any) -> None:
     # A second column, so that the class means differ.
