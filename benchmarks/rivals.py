@@ -55,7 +55,7 @@ def run_one(
         data_dir=data_dir,
     )
     warmup, is_given_alpha = METHODS[method]
-    parameters: dict[str, Any] = {"max_steps": round(steps / (1 + warmup))}
+    parameters: dict[str, Any] = {"n_members": 1, "max_steps": round(steps / (1 + warmup))}
     if warmup:
         parameters["warmup"] = warmup
     if is_given_alpha:

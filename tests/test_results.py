@@ -145,10 +145,11 @@ def test_gaussians__separated__every_method_within_2_points_of_bayes(alpha: floa
 
 
 @pytest.mark.parametrize("method", ["nnpu", "distpu"])
-def test_rivals__script__runs_small(method: str) -> None:
-    record = script("rivals").run_one(
-        method, 0, None, steps=30, sizes=(40, 80), task="digits-even-odd"
-    )
+def test_rivals__script__runs_small(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = script("rivals")
+    monkeypatch.setattr(module, "set_threads", lambda _: None)
+    record = module.run_one(method, 0, None, steps=6, sizes=(40, 80), task="digits-even-odd")
     assert record["alpha_estimate"] == 0.5
-    assert record["n_steps"] + record.get("n_warmup_steps", 0) == 30
+    assert record["n_steps"] + record.get("n_warmup_steps", 0) == 6
     assert record["n_steps"] == record["parameters"]["max_steps"]
+    assert method in module.summary([record])
