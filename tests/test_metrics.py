@@ -47,7 +47,9 @@ BY_HAND: list[tuple[Callable[..., float], dict[str, float]]] = [
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-@pytest.mark.parametrize(("score", "expected"), BY_HAND, ids=lambda value: getattr(value, "__name__", "") )
+@pytest.mark.parametrize(
+    ("score", "expected"), BY_HAND, ids=lambda value: getattr(value, "__name__", "")
+)
 def test_predictions__by_hand(
     score: Callable[..., float], expected: dict[str, float], scenario: str
 ) -> None:
