@@ -166,6 +166,7 @@ def test_history__named_columns_and_five_marks(blobs: Blobs) -> None:
     assert model.n_steps_ == 80
 
 
+@pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")  # the best check may be an early one
 @pytest.mark.parametrize(
     ("signal", "column", "sign"),
     [
@@ -178,7 +179,9 @@ def test_history__named_columns_and_five_marks(blobs: Blobs) -> None:
 def test_stopping__best_check__by_the_signal(
     blobs: Blobs, signal: str, column: str, sign: int
 ) -> None:
-    model = fast_classifier(max_steps=100, check_every=10, stopping_signal=signal).fit(*blobs)
+    model = fast_classifier(max_steps=100, check_every=10, patience=99, stopping_signal=signal).fit(
+        *blobs
+    )
     values = sign * np.array(model.history_.column(column))
     assert model.best_check_ == int(np.argmax(values))
 
