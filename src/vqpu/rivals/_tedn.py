@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -22,7 +22,6 @@ from vqpu.rivals._logistic import (
     PooledLogit,
     Recipe,
     balanced_cross_entropy,
-    shared_parameters,
 )
 from vqpu.rivals._risk import estimate_alpha
 from vqpu.training import BalancedBatches, WeightAverage
@@ -143,10 +142,11 @@ class _SelectingObjective(CrossEntropyObjective):
         return super().loss(step)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _SelectingClassifier(LogisticNetworkClassifier):
     """What both classifiers share: a warm-up of P against U, then the selection."""
 
-    warmup: Any
+    warmup: float = 0.25
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -163,6 +163,7 @@ class _SelectingClassifier(LogisticNetworkClassifier):
         return Fitted(outcome, alpha, warmup)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CVIRClassifier(_SelectingClassifier):
     """Conditional value ignoring risk: TED^n with a known alpha (Garg et al. 2021).
 
@@ -191,33 +192,7 @@ class CVIRClassifier(_SelectingClassifier):
 
     _title = "CVIR"
 
-    def __init__(
-        self,
-        *,
-        alpha: float | None = None,
-        warmup: float = 0.25,
-        encoder: Any = "auto",
-        n_members: int | None = None,
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        patience: int = 5,
-        holdout: float = 0.15,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(**shared_parameters(locals()))
-        self.alpha = alpha
-        self.warmup = warmup
+    alpha: float | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -263,32 +238,6 @@ class TEDnClassifier(_SelectingClassifier):
     """
 
     _title = "TED^n"
-
-    def __init__(
-        self,
-        *,
-        warmup: float = 0.25,
-        encoder: Any = "auto",
-        n_members: int | None = None,
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        patience: int = 5,
-        holdout: float = 0.15,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(**shared_parameters(locals()))
-        self.warmup = warmup
 
     def _fit_network(self, material: Material) -> Fitted:
         return self._alternate(material, None, estimates=True)
