@@ -48,7 +48,7 @@ class DGANClassifier(GANClassifier):
         Bound on the steps of the second stage.
     max_epochs : int or None, default=None
         Bound on its passes over the labelled positives, if any.
-    patience : int, default=5
+    patience : int, default=20
         Checks of the second stage without improvement after which it stops.
     encoder, n_vectors, vector_dim, dropout, augment, batch_size, schedule, weight_average, \
     check_every, holdout, random_state, device, verbose
@@ -96,7 +96,7 @@ class DGANClassifier(GANClassifier):
     _spectral = True
 
     gan_steps: int = 4000
-    patience: int = 5
+    patience: int = 20  # the AUC is flat at first, before the border has settled
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
