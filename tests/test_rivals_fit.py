@@ -31,7 +31,7 @@ from vqpu.training import BalancedBatches, Split
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 
-RIVALS = [
+RIVALS: list[Any] = [
     CVIRClassifier,
     DistPUClassifier,
     NNPUClassifier,
@@ -39,7 +39,7 @@ RIVALS = [
     UPUClassifier,
     VPUClassifier,
 ]
-WITH_ALPHA = [CVIRClassifier, DistPUClassifier, NNPUClassifier, UPUClassifier]
+WITH_ALPHA: list[Any] = [CVIRClassifier, DistPUClassifier, NNPUClassifier, UPUClassifier]
 SMALL: dict[str, Any] = {
     "max_steps": 100,
     "n_members": 1,
@@ -60,6 +60,7 @@ PARAMETER_CASES: dict[str, tuple[type, dict[str, Any], str]] = {
     },
     "negative beta": (NNPUClassifier, {"beta": -0.1}, r"beta must be a number in \[0, inf\)"),
     "gamma above 1": (NNPUClassifier, {"gamma": 1.1}, r"gamma must be a number in \[0, 1\]"),
+    "unknown optimizer": (TEDnClassifier, {"optimizer": "lion"}, "Unknown optimizer .lion."),
     "no warm-up": (TEDnClassifier, {"warmup": 0}, r"warmup must be a number in \(0, 1\]"),
     "no warm-up of CVIR": (CVIRClassifier, {"warmup": 0.0}, "warmup must be"),
     "long warm-up": (DistPUClassifier, {"warmup": 1.1}, "warmup must be"),
@@ -82,6 +83,24 @@ def test_fit__bad_parameter__one_clear_error_before_any_step(
     rival, parameters, message = PARAMETER_CASES[name]
     with pytest.raises(VqpuError, match=message):
         rival(**parameters).fit(*blobs)
+
+
+def test_tedn__sgd__is_another_optimiser_with_the_authors_settings(
+    blobs: Blobs, blobs_truth: NDArray[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[torch.optim.SGD] = []
+    plain = torch.optim.SGD
+
+    def spy(*arguments: Any, **named: Any) -> torch.optim.SGD:
+        made.append(plain(*arguments, **named))
+        return made[-1]
+
+    monkeypatch.setattr(torch.optim, "SGD", spy)
+    X, y = blobs
+    model = TEDnClassifier(**SMALL, optimizer="sgd").fit(X, y)
+    assert model.score(X, blobs_truth) > 0.9
+    assert len(made) == 2  # the warm-up's and the main stage's
+    assert {(o.defaults["momentum"], o.defaults["weight_decay"]) for o in made} == {(0.9, 5e-4)}
 
 
 @pytest.mark.parametrize("rival", RIVALS)

@@ -313,7 +313,7 @@ class LogisticNetworkClassifier(LogitClassifier):
         with progress_reporter(self.verbose, self._title, max_steps) as report:
             return train_with_checks(
                 objective,
-                torch.optim.Adam(network.parameters(), lr=self.learning_rate, fused=True),
+                self._make_optimizer(network),
                 StoppingRule("holdout-loss", self.patience),
                 state=average.averaged,
                 make_row=_row_maker(material, recipe, average.averaged),
@@ -322,6 +322,9 @@ class LogisticNetworkClassifier(LogitClassifier):
                 max_steps=max_steps,
                 check_every=min(check_every, max_steps),
             )
+
+    def _make_optimizer(self, network: PooledLogit) -> torch.optim.Optimizer:
+        return torch.optim.Adam(network.parameters(), lr=self.learning_rate, fused=True)
 
 
 def _row_maker(

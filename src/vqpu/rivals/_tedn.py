@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from vqpu._feeding import Feed
-from vqpu._parameters import check_real
+from vqpu._parameters import check_choice, check_real
 from vqpu._posterior import best_bin_alpha
 from vqpu.rivals._logistic import (
     CrossEntropyObjective,
@@ -26,6 +26,7 @@ from vqpu.rivals._logistic import (
 from vqpu.rivals._risk import estimate_alpha
 from vqpu.training import BalancedBatches, WeightAverage
 
+_MOMENTUM, _WEIGHT_DECAY = 0.9, 5e-4  # the authors', of SGD
 _SHORTEST_EPOCH = 20  # steps; with few samples a pass is too short to learn anything new
 
 
@@ -147,10 +148,19 @@ class _SelectingClassifier(LogisticNetworkClassifier):
     """What both classifiers share: a warm-up of P against U, then the selection."""
 
     warmup: float = 0.25
+    optimizer: str = "adam"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_choice("optimizer", self.optimizer, ("adam", "sgd"))
         check_real("warmup", self.warmup, 0, 1, open_low=True, open_high=False)
+
+    def _make_optimizer(self, network: PooledLogit) -> torch.optim.Optimizer:
+        if self.optimizer == "adam":
+            return super()._make_optimizer(network)
+        return torch.optim.SGD(
+            network.parameters(), self.learning_rate, _MOMENTUM, weight_decay=_WEIGHT_DECAY
+        )
 
     def _alternate(self, material: Material, alpha: float | None, *, estimates: bool) -> Fitted:
         warmup = self._train(material, Recipe(), stage=1, share=self.warmup)
@@ -178,6 +188,9 @@ class CVIRClassifier(_SelectingClassifier):
         warm-up.
     warmup : float in (0, 1], default=0.25
         Steps of the warm-up, as a share of ``max_steps`` and in addition to them.
+    optimizer : {"adam", "sgd"}, default="adam"
+        "sgd" has momentum 0.9 and weight decay 0.0005, as the authors have; then say
+        ``learning_rate`` as well (theirs: 0.1).
     **parameters
         As in :class:`vqpu.NaivePUClassifier`.
 
@@ -213,13 +226,16 @@ class TEDnClassifier(_SelectingClassifier):
 
     The authors train for a fixed number of epochs (100 of warm-up, then up to 1,000) by SGD and
     draw what they hold out from the test split. Here a part of P and U is held out, the optimiser
-    is that of all methods of this package, and training stops by the held-out loss, with the share
-    that BBE found after the warm-up, so that checks compare.
+    is by default that of all methods of this package, and training stops by the held-out loss,
+    with the share that BBE found after the warm-up, so that checks compare.
 
     Parameters
     ----------
     warmup : float in (0, 1], default=0.25
         Steps of the warm-up, as a share of ``max_steps`` and in addition to them.
+    optimizer : {"adam", "sgd"}, default="adam"
+        "sgd" has momentum 0.9 and weight decay 0.0005, as the authors have; then say
+        ``learning_rate`` as well (theirs: 0.1).
     **parameters
         As in :class:`vqpu.NaivePUClassifier`.
 
