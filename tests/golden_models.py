@@ -40,17 +40,17 @@ def golden_samples(name: str) -> NDArray[Any]:
     if name == "images":
         pixels = np.arange(144).reshape(12, 12)
         stripes = np.where(places[:, None, None] < 40, pixels // 12 % 2, pixels % 2)
-        return (90 * stripes + places[:, None, None]).astype(np.uint8)
+        return np.asarray(90 * stripes + places[:, None, None], dtype=np.uint8)
     X = np.sin(np.outer(places + 1, [1.0, 2.3, 3.7]))
     X[:40] += 1.5
     return X
 
 
 def _models() -> dict[str, Any]:
-    small = {"max_steps": 60, "vector_dim": 4, "n_members": 1, "random_state": 0}
+    small: dict[str, Any] = {"max_steps": 60, "vector_dim": 4, "n_members": 1, "random_state": 0}
     return {
         "vectors": vqpu.VQKMeansClassifier(**small, n_vectors=2, codebook_size=8),
-        "images": vqpu.VQKMeansClassifier(**small, codebook_size=8, decision="nearest-center"),
+        "images": vqpu.VQKMeansClassifier(**small, codebook_size=8),
         "rival": vqpu.NNPUClassifier(**small, encoder=small_encoder, alpha=0.5),
     }
 

@@ -26,7 +26,6 @@ from tests.fit_and_die import (
     small_data,
     small_model,
 )
-from tests.support import fast_classifier
 from vqpu import VQKMeansClassifier
 from vqpu.errors import CheckpointError, InterruptedWarning, ParameterError, VqpuWarning
 from vqpu.modelfiles import WEIGHTS
@@ -104,8 +103,9 @@ def test_finished_fit__started_again__trains_no_more(tmp_path: Path, uninterrupt
 
 def test_finished_by_patience__started_again__stays_finished(tmp_path: Path) -> None:
     X, y = small_data()
-    first = small_model(patience=1, max_steps=400).fit(X, y, checkpoint_dir=tmp_path)
-    again = small_model(patience=1, max_steps=400).fit(X, y, checkpoint_dir=tmp_path)
+    parameters = {"patience": 1, "max_steps": 100, "stopping_signal": "holdout-auc"}  # soon at 1
+    first = small_model(**parameters).fit(X, y, checkpoint_dir=tmp_path)
+    again = small_model(**parameters).fit(X, y, checkpoint_dir=tmp_path)
     assert first.stop_reason_ == again.stop_reason_ == "patience"
     assert digest_of(first, X) == digest_of(again, X)
 
@@ -299,5 +299,5 @@ def test_checkpoints__without_a_folder__write_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    fast_classifier(max_steps=20).fit(*small_data())
+    small_model().fit(*small_data())
     assert not list(tmp_path.iterdir())

@@ -24,6 +24,8 @@ from torch import nn
 import vqpu
 from tests.fit_and_die import acting_at
 from tests.support import fast_classifier
+from vqpu._loading import SAVED_CLASSES
+from vqpu._saving import SavedEstimator
 from vqpu.errors import InputError, ModelFileError
 from vqpu.modelfiles import WEIGHTS, pack, read_extra, read_model, unpack
 from vqpu.modelfiles._bundle import _sealed
@@ -109,7 +111,7 @@ def test_load__images__answers_bit_for_bit(
 
 @pytest.mark.parametrize(
     "values",
-    [("heap", "wanted"), (False, True), (3, 7), (-1.0, 0.5), np.array(["a", "b"], dtype=object)],
+    [("heap", "wanted"), (False, True), (3, 7), (-1.0, 1.0), np.array(["a", "b"], dtype=object)],
     ids=["str", "bool", "int", "float", "object"],
 )
 def test_load__classes__values_and_dtype_come_back(
@@ -157,7 +159,7 @@ def test_load__own_encoder__is_handed_over_again(
     assert torch.equal(torch.get_rng_state(), state)
     with pytest.raises(ModelFileError, match="linear_encoder"):
         vqpu.load(tmp_path / "model")
-    with pytest.raises(ModelFileError, match=r"0.bias.*has shape \(8,\) on disk, \(12,\)"):
+    with pytest.raises(ModelFileError, match=r"0.weight.*has shape \(8, 5\) on disk, \(12, 5\)"):
         vqpu.load(tmp_path / "model", encoder=wider_encoder)
 
 
@@ -281,13 +283,23 @@ def test_weights__of_another_network__are_refused(name: str, copied: Path) -> No
         load_tiny(copied)
 
 
+def as_file(path: Path) -> None:
+    shutil.rmtree(path)
+    path.write_text("x")
+
+
+def with_pipe(path: Path) -> None:
+    (path / WEIGHTS).unlink()
+    os.mkfifo(path / WEIGHTS)
+
+
 FOLDERS: dict[str, tuple[Callable[[Path], Any], str]] = {
     "nothing there": (lambda p: shutil.rmtree(p), "does not exist"),
-    "a file": (lambda p: (shutil.rmtree(p), p.write_text("x")), "is a file. A model is a dir"),
+    "a file": (as_file, "is a file. A model is a dir"),
     "no manifest": (lambda p: (p / "manifest.json").unlink(), "manifest.json is missing"),
     "no weights": (lambda p: (p / WEIGHTS).unlink(), r"lacks \['weights.safetensors'\]"),
     "more files": (lambda p: (p / "code.py").write_text("x"), r"holds \['code.py'\], which its"),
-    "a pipe": (lambda p: ((p / WEIGHTS).unlink(), os.mkfifo(p / WEIGHTS)), "is no regular file"),
+    "a pipe": (with_pipe, "is no regular file"),
     "longer weights": (lambda p: (p / WEIGHTS).write_bytes(b"x" * 99_999), "cut off or changed"),
     "not JSON": (lambda p: (p / "manifest.json").write_text("[1"), "is not valid JSON"),
     "a list": (lambda p: (p / "manifest.json").write_text("[1]"), "must hold a JSON object"),
@@ -391,6 +403,24 @@ def test_save__where_something_else_is__is_refused(saved: Path, tmp_path: Path) 
     model.save(tmp_path / "empty")
     load_again = vqpu.load(tmp_path / "empty", encoder=linear_encoder)
     assert load_again.n_features_in_ == 2
+
+
+def test_save__every_file_is_flushed_before_the_name_appears(saved: Path, tmp_path: Path) -> None:
+    with acting_at(-1, lambda: None) as made:
+        load_tiny(saved).save(tmp_path / "model")
+    assert [name.rsplit(".")[-1] for name in made] == [
+        "mkdir", "open", "fsync", "open", "fsync", "chmod", "fsync", "rename", "fsync", "rmtree",
+    ]  # fmt: skip
+
+
+def test_registry__every_estimator_with_a_network__under_its_name() -> None:
+    public = {name: getattr(vqpu, name) for name in vqpu.__all__}
+    savable = {
+        name: kind
+        for name, kind in public.items()
+        if isinstance(kind, type) and issubclass(kind, SavedEstimator)
+    }
+    assert savable == SAVED_CLASSES
 
 
 @pytest.mark.parametrize("swaps", [True, False], ids=["exchange", "two renames"])
