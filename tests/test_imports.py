@@ -16,6 +16,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "vqpu"
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "_atomic": set(),
+    "modelfiles": {"errors", "_atomic"},
     "_labels": {"errors"},
     "_parameters": {"errors"},
     "scenarios": {"errors", "_parameters"},
@@ -28,20 +29,26 @@ ALLOWED: dict[str, set[str]] = {
     "_contract": {"errors", "_labels", "_sources"},
     "priors": {"errors", "_bestbin", "_parameters", "_wrapped", "scenarios"},
     "nn": set(),
-    "training": {"errors", "_seeding", "_twomeans"},
+    "training": {"errors", "_seeding", "_twomeans", "modelfiles"},
     "_inference": {"errors", "_sources"},
+    "_saving": {"", "errors", "_contract", "_seeding", "_sources", "modelfiles", "nn", "training"},
     "_feeding": {"_seeding", "_sources", "nn", "training"},
     "vq": {
         "errors", "_feeding", "_inference", "_posterior", "_sources", "_twomeans", "nn",
         "training",
     },
+    "_resuming": {"errors", "_labels", "_parameters", "_saving", "_sources", "modelfiles"},
     "_estimator": {
-        "errors", "_contract", "_feeding", "_parameters", "_seeding", "_sources", "nn",
+        "errors", "_contract", "_feeding", "_parameters", "_saving", "_seeding", "_sources", "nn",
         "training",
     },
+    "_parts": {
+        "errors", "_estimator", "_parameters", "_posterior", "_seeding", "_sources", "training",
+        "vq",
+    },
     "_classifier": {
-        "errors", "_estimator", "_labels", "_parameters", "_posterior", "_seeding", "_sources",
-        "nn", "training", "vq",
+        "_labels", "_parameters", "_parts", "_posterior", "_resuming", "_seeding", "_sources",
+        "modelfiles", "nn", "training", "vq",
     },
     "diagnostics": {
         "errors", "_classifier", "_labels", "_parameters", "priors", "training",
@@ -51,6 +58,7 @@ ALLOWED: dict[str, set[str]] = {
         "_posterior", "_seeding", "_sources", "_twomeans", "_wrapped", "nn", "scenarios",
         "training",
     },
+    "_loading": {"", "errors", "_classifier", "_saving", "modelfiles", "rivals"},
     "inputs": {"errors", "_atomic", "_parameters"},
     "datasets": {"errors", "_atomic", "_labels", "_parameters", "inputs", "scenarios"},
     "metrics": {"errors", "_labels", "_parameters", "_twomeans", "scenarios"},
@@ -63,6 +71,7 @@ ALLOWED: dict[str, set[str]] = {
 }  # fmt: skip
 
 FORBIDDEN: dict[str, set[str]] = {
+    "modelfiles": {"sklearn"},
     "nn": {"sklearn"},
     "training": {"sklearn"},
     "datasets": {"torch"},

@@ -34,6 +34,14 @@ class DownloadError(VqpuError, OSError):
     """A file that could not be fetched, or that is not the file it should be."""
 
 
+class ModelFileError(VqpuError, OSError):
+    """A model file that cannot be written, or that is not the file it should be."""
+
+
+class CheckpointError(VqpuError, OSError):
+    """A checkpoint that cannot be written, or that belongs to another fit."""
+
+
 class ParameterError(VqpuError, ValueError):
     """An estimator parameter outside its range."""
 
@@ -60,6 +68,10 @@ class CollapsedCodesWarning(VqpuWarning):
 
 class NoHiddenPositivesWarning(VqpuWarning):
     """No part of the unlabelled data looks like the labelled positives."""
+
+
+class InterruptedWarning(VqpuWarning):
+    """Training was interrupted, and the best state so far was kept."""
 
 
 class BrokenImageWarning(VqpuWarning):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -93,6 +94,7 @@ class DGANClassifier(GANClassifier):
     """
 
     _title = "D-GAN"
+    _saved: ClassVar[tuple[str, ...]] = ("gan_history_",)
     _spectral = True
 
     gan_steps: int = 4000

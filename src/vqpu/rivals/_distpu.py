@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -176,6 +176,7 @@ class DistPUClassifier(PriorNetworkClassifier):
     """
 
     _title = "Dist-PU"
+    _saved: ClassVar[tuple[str, ...]] = ("warmup_history_",)
 
     warmup: float = 0.5
     entropy_weight: float = 0.004

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -120,6 +121,7 @@ class PriorNetworkClassifier(LogisticNetworkClassifier):
     """Base of classifiers that need alpha, given or estimated."""
 
     alpha: float | None = None
+    _saved: ClassVar[tuple[str, ...]] = ("alpha_",)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

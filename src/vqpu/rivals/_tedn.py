@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -149,6 +150,7 @@ class _SelectingClassifier(LogisticNetworkClassifier):
 
     warmup: float = 0.25
     optimizer: str = "adam"
+    _saved: ClassVar[tuple[str, ...]] = ("alpha_", "warmup_history_")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -140,6 +141,7 @@ class VPUClassifier(LogisticNetworkClassifier):
     """
 
     _title = "VPU"
+    _saved: ClassVar[tuple[str, ...]] = ("largest_phi_",)
 
     mixup_weight: float = 0.03
 
