@@ -58,7 +58,8 @@ ALLOWED: dict[str, set[str]] = {
         "", "errors", "_atomic", "_classifier", "_posterior", "_sources", "datasets", "rivals",
         "training", "vq",
     },
-    "cli": {"", "errors", "datasets", "experiments"},
+    "reproduce": {"errors", "_atomic", "experiments"},
+    "cli": {"", "errors", "datasets", "experiments", "reproduce"},
     "__main__": {"cli"},
 }  # fmt: skip
 
@@ -152,6 +153,7 @@ def test_import_vqpu__loads_nothing_heavy() -> None:
         ["demo", "--help"],
         ["data", "--help"],
         ["data", "fetch", "--help"],
+        ["reproduce", "--help"],
     ],
 )
 def test_help__loads_neither_torch_nor_scikit_learn(arguments: list[str]) -> None:
