@@ -1,4 +1,4 @@
-"""Figure 2 in numbers: do the codes of U fall into the two classes, and how do they look?"""
+"""Figure 2 in numbers: whether the codes of U fall into the two classes, and how they look."""
 
 from __future__ import annotations
 

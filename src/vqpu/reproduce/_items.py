@@ -37,6 +37,10 @@ PROFILES = ("smoke", "cpu", "paper")
 # In the order in which "all" runs them.
 ITEMS: dict[str, str] = {
     "table2": "vqpu.reproduce._table2",
+    "figure1": "vqpu.reproduce._figure1",
+    "figure2": "vqpu.reproduce._figure2",
+    "theorem": "vqpu.reproduce._theorem_runs",
+    "peers": "vqpu.reproduce._peers_runs",
 }
 
 Config = dict[str, Any]

@@ -188,10 +188,12 @@ class Rates(NamedTuple):
 def measure_rates(kernel: Floats, system: System) -> Rates:
     """Return the Rayleigh quotients of the theorem and the two leading eigenvalues."""
     across = system.y_across
-    values = np.linalg.eigvalsh(kernel)
-    along = float(system.w_hat @ kernel @ system.w_hat)
+    *_, second, first = np.linalg.eigvalsh(kernel)
     return Rates(
-        along, float(across @ kernel @ across / (across @ across)), values[-1], values[-2]
+        delta=float(system.w_hat @ kernel @ system.w_hat),
+        Delta=float(across @ kernel @ across / (across @ across)),
+        first=float(first),
+        second=float(second),
     )
 
 
