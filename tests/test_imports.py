@@ -58,7 +58,7 @@ ALLOWED: dict[str, set[str]] = {
         "", "errors", "_atomic", "_classifier", "_posterior", "_sources", "datasets", "rivals",
         "training", "vq",
     },
-    "reproduce": {"errors", "_atomic", "experiments"},
+    "reproduce": {"errors", "_atomic", "_classifier", "_twomeans", "experiments", "rivals"},
     "cli": {"", "errors", "datasets", "experiments", "reproduce"},
     "__main__": {"cli"},
 }  # fmt: skip

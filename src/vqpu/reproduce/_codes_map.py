@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu._twomeans import two_means_codes
+from vqpu.errors import CollapsedCodesError
 
 Codes = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
@@ -21,10 +22,11 @@ def index_clusters(unlabeled: Codes, seed: int) -> Floats:
     unlabeled : ndarray of int, shape (n_u, K)
     seed : int
     """
+    _check_distinct(unlabeled)
     return two_means_codes(unlabeled, seed=seed).centers
 
 
-def vector_clusters(unlabeled: Floats, seed: int) -> Floats:
+def vector_clusters(unlabeled: NDArray[Any], seed: int) -> Floats:
     """Return the two K-means centres of the code vectors themselves.
 
     Nearby indices need not be nearby codes in a VQ-VAE, whose codebook has no order; its vectors
@@ -41,7 +43,7 @@ def vector_clusters(unlabeled: Floats, seed: int) -> Floats:
     return np.asarray(model.cluster_centers_, dtype=np.float64)
 
 
-def vectors_of(codes: Codes, codebook: Floats) -> Floats:
+def vectors_of(codes: Codes, codebook: NDArray[Any]) -> NDArray[Any]:
     """Return the vectors that indices stand for, shape (n, K * p)."""
     return codebook[codes].reshape(len(codes), -1)
 
@@ -75,6 +77,14 @@ def cluster_accuracies(
     return named, max(if_first_is_positive, 1 - if_first_is_positive)
 
 
+def _check_distinct(representation: NDArray[Any]) -> None:
+    if (representation == representation[:1]).all():
+        raise CollapsedCodesError(
+            f"All {len(representation)} samples have the same codes, so there is nothing to tell "
+            "apart. Train for more steps or with another learning rate."
+        )
+
+
 def _distances(samples: NDArray[Any], center: Floats) -> Floats:
     return np.linalg.norm(samples - center, axis=1)
 
@@ -89,6 +99,6 @@ def map_to_plane(representation: NDArray[Any], seed: int) -> Floats:
     """
     from sklearn.manifold import TSNE
 
-    # Codes repeat, and PCA of constant columns divides by 0: a random start needs neither.
-    model = TSNE(2, perplexity=30, init="random", random_state=seed)
+    _check_distinct(representation)
+    model = TSNE(2, perplexity=30, init="pca", random_state=seed)
     return np.asarray(model.fit_transform(representation.astype(np.float32)), dtype=np.float64)
