@@ -86,7 +86,7 @@ def _check_distinct(representation: NDArray[Any]) -> None:
 
 
 def _distances(samples: NDArray[Any], center: Floats) -> Floats:
-    return np.linalg.norm(samples - center, axis=1)
+    return np.asarray(np.linalg.norm(samples - center, axis=1))
 
 
 def map_to_plane(representation: NDArray[Any], seed: int) -> Floats:

@@ -111,7 +111,7 @@ def _accuracies(
         ("index", codes, index_clusters),
         ("vector", vectors_of(codes, codebook), vector_clusters),
     )
-    found = {}
+    found: dict[str, float] = {}
     for name, samples, cluster in spaces:
         unlabeled = samples[~is_labeled]
         centers = cluster(unlabeled, seed)
@@ -145,8 +145,8 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  
     tasks = {record.config["task"] for record in records.values()}
     lines = [
         f"Figure 2 ({', '.join(sorted(tasks))}): two K-means clusters of the codes of U against "
-        "the hidden truth, accuracy in %. Positive is the cluster nearer to the labelled positives, "
-        "or the one that the truth would choose.\n",
+        "the hidden truth, accuracy in %. Positive is the cluster nearer to the labelled "
+        "positives, or the one that the truth would choose.\n",
         "| run | " + " | ".join(_COLUMNS.values()) + " |",
         "|" + " --- |" * (1 + len(_COLUMNS)),
         *("| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows),
@@ -175,11 +175,18 @@ def _draw(figure: Figure, done: list[Record]) -> None:
     for axes, name in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
         record = firsts[name]
         for positive, label in ((0, "negative"), (1, "positive")):
-            points = [row for row in record.history if row["positive"] == positive]
-            places = [row["x"] for row in points], [row["y"] for row in points]
             style = {"s": 6, "alpha": 0.6, "linewidths": 0}
-            axes.scatter(*places, c=_COLORS[positive], label=label, **style)
+            places = _places(record.history, positive)
+            axes.scatter(*places.T, c=_COLORS[positive], label=label, **style)
         accuracy = 100 * (record.metrics or {})["index_accuracy"]
         axes.set(title=f"{_TITLES[name]}: K-means {accuracy:.1f} %", xticks=[], yticks=[])
     axes.legend(markerscale=3, frameon=False)
+    figure.supxlabel("Samples with the same codes are moved apart a little.", fontsize=8)
     figure.set_layout_engine("constrained")
+
+
+def _places(history: list[Row], positive: int) -> NDArray[np.float64]:
+    """Return the places of one class, shape (n, 2); many codes repeat and would hide each other."""
+    every = np.array([[row["x"], row["y"]] for row in history])
+    moved = every + 0.01 * np.ptp(every) * np.random.default_rng(0).normal(size=every.shape)
+    return np.asarray(moved[[row["positive"] == positive for row in history]])
