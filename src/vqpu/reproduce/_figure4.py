@@ -84,9 +84,9 @@ def _draw(figure: Figure, records: Mapping[str, Record]) -> None:
         for axes in (upper, lower):
             axes.grid(alpha=0.25)
             axes.spines[["top", "right"]].set_visible(False)
-    handles, labels = panels[0, 0].get_legend_handles_labels()
-    if handles:
-        panels[0, 0].legend(*zip(*dict(zip(labels, handles, strict=True)).items(), strict=True)[::-1])
+    named = dict(zip(*panels[0, 0].get_legend_handles_labels()[::-1], strict=True))
+    if named:
+        panels[0, 0].legend(list(named.values()), list(named), frameon=False)
 
 
 def _draw_run(upper: Any, lower: Any, record: Record) -> None:

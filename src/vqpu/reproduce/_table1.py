@@ -70,9 +70,7 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:
         for row in rows
     ]
     markdown = f"{sizes_text(records)}\n{_NOTES}\n{markdown_table(head, cells)}"
-    csv_rows = [
-        {key: "" if value is None else value for key, value in row.items()} for row in rows
-    ]
+    csv_rows = [{key: "" if value is None else value for key, value in row.items()} for row in rows]
     return Shown(markdown, csv_rows, lambda figure: _draw(figure, records))
 
 
