@@ -23,7 +23,7 @@ from vqpu._seeding import (
 )
 from vqpu._sources import ArraySource
 from vqpu.errors import ParameterError
-from vqpu.nn import fold_batch_norm
+from vqpu.nn import Codebook, fold_batch_norm
 from vqpu.training import (
     SIGNALS,
     Outcome,
@@ -374,21 +374,23 @@ class VQKMeansClassifier(
         torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
         output_dim = self.vector_dim * (2 if self.encoding == "distribution" else 1)
         encoder = self._make_encoder(source, output_dim, split.n_members)
-        codebook = draw_codebook(
-            self.codebook_size,
-            self.vector_dim,
-            encoding=self.encoding,
-            anchor_mean=self.anchor_mean,
-            moving_anchors=self.anchors == "moving",
-            generator=torch_generator(seed, Stream.CODEBOOK),
-        )
-        network = VQNetwork(encoder, codebook, self.encoding).to(device)
+        network = VQNetwork(encoder, self._draw_codebook(seed), self.encoding).to(device)
         return VQObjective(
             network,
             WeightAverage(network.encoder, self.weight_average),
             self._make_feeds(source, split, seed, device),
             codebook_update=self.codebook_update,
             codebook_rate=self._codebook_rate(),
+        )
+
+    def _draw_codebook(self, seed: int) -> Codebook:
+        return draw_codebook(
+            self.codebook_size,
+            self.vector_dim,
+            encoding=self.encoding,
+            anchor_mean=self.anchor_mean,
+            moving_anchors=self.anchors == "moving",
+            generator=torch_generator(seed, Stream.CODEBOOK),
         )
 
     def _codebook_rate(self) -> float:

@@ -137,7 +137,6 @@ def _draw(figure: Figure, done: list[Record]) -> None:
     for axes in (upper, lower):
         axes.set_xlim(used.min() - 2, used.max() + 3)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.set_layout_engine("constrained")
 
 
 def _answer(record: Record) -> ToyAnswer:

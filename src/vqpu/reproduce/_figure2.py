@@ -182,7 +182,6 @@ def _draw(figure: Figure, done: list[Record]) -> None:
         axes.set(title=f"{_TITLES[name]}: K-means {accuracy:.1f} %", xticks=[], yticks=[])
     axes.legend(markerscale=3, frameon=False)
     figure.supxlabel("Samples with the same codes are moved apart a little.", fontsize=8)
-    figure.set_layout_engine("constrained")
 
 
 def _places(history: list[Row], positive: int) -> NDArray[np.float64]:

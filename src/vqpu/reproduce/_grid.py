@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from vqpu.reproduce._items import Config, ItemSettings, Outcome
+
+if TYPE_CHECKING:
+    from vqpu.experiments import Problem
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
@@ -123,5 +126,54 @@ def _run_id(config: Config) -> str:
 
 
 def run_cell(config: Config, data_dir: Path | None) -> Outcome:
-    """Draw the problem, fit the method, judge it."""
-    raise NotImplementedError
+    """Draw the problem, fit the method and judge it."""
+    from vqpu.experiments import REDUCED_METHODS, run_judged, run_reduced, varied_classifier
+
+    problem = _draw_problem(config, data_dir)
+    parameters = _parameters(config, problem.alpha)
+    method, seed = config["method"], config["seed"]
+    if method in REDUCED_METHODS:
+        n_components = parameters.pop("n_components")
+        metrics = run_reduced(
+            method, problem, seed=seed, n_components=n_components, parameters=parameters
+        )
+        return Outcome(metrics, [])
+    run = run_judged(
+        method,
+        problem,
+        seed=seed,
+        parameters=parameters,
+        n_judged=config["n_judged"],
+        classifier=varied_classifier(config["codebook_seed"], config["anchor_gap"]),
+    )
+    return Outcome(run.metrics, run.history)
+
+
+def _draw_problem(config: Config, data_dir: Path | None) -> Problem:
+    from vqpu.experiments import make_problem
+
+    n_positive = config["n_positive"]
+    if config["thin_test"]:  # rare positives are rare among the labelled ones as well
+        n_positive = round(2 * config["alpha"] * n_positive)
+    return make_problem(
+        config["task"],
+        n_positive=n_positive,
+        n_unlabeled=config["n_unlabeled"],
+        alpha=config["alpha"],
+        seed=config["seed"],
+        data_dir=data_dir,
+        image_size=config["image_size"],
+        scenario=config["scenario"],
+        thin_test=config["thin_test"],
+    )
+
+
+def _parameters(config: Config, alpha: float) -> dict[str, Any]:
+    from vqpu.experiments import pooled_encoder
+
+    parameters = dict(config["parameters"])
+    if config["knows_alpha"]:
+        parameters["alpha"] = alpha
+    if config["n_places"] is not None:
+        parameters["encoder"] = pooled_encoder(config["n_places"])
+    return parameters

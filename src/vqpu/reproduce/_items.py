@@ -37,6 +37,13 @@ PROFILES = ("smoke", "cpu", "paper")
 # In the order in which "all" runs them.
 ITEMS: dict[str, str] = {
     "table2": "vqpu.reproduce._table2",
+    "table1": "vqpu.reproduce._table1",
+    "figure4": "vqpu.reproduce._figure4",
+    "table3": "vqpu.reproduce._table3",
+    "alpha-sweep": "vqpu.reproduce._alpha_sweep",
+    "scenarios": "vqpu.reproduce._scenarios",
+    "imbalance": "vqpu.reproduce._imbalance",
+    "sensitivity": "vqpu.reproduce._sensitivity",
     "figure1": "vqpu.reproduce._figure1",
     "figure2": "vqpu.reproduce._figure2",
     "theorem": "vqpu.reproduce._theorem_runs",

@@ -242,7 +242,6 @@ def _draw(figure: Figure, done: list[Record]) -> None:
     panels[1, 0].set_ylabel("mean output v(x)")
     panels[0, 0].legend(fontsize=8)
     panels[1, 0].legend(fontsize=8)
-    figure.set_layout_engine("constrained")
 
 
 def _series(record: Record, key: str) -> tuple[list[int], list[float]]:
