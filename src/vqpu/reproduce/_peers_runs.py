@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _OURS, _PLAIN = "vqpu vq-k-means", "scikit-learn random-forest"
-_COLORS = {"vqpu": "#1b6ca8", "scikit-learn": "#777777", "pulearn": "#b8561b"}
+_COLORS = {
+    "vqpu": "#1b6ca8",
+    "scikit-learn": "#777777",
+    "pulearn": "#b8561b",
+    "pu-toolbox": "#2a8a4a",
+}
 
 
 class Sizes(BaseModel):
@@ -186,12 +191,13 @@ def _draw(figure: Figure, cells: Mapping[tuple[str, str], list[Record]]) -> None
             done = [record.metrics for record in cells.get((task, method), []) if record.metrics]
             values = [100 * m["balanced_accuracy"] for m in done if m["accuracy"] is not None]
             if values:
-                color = _COLORS.get(method.split()[0], "#2a8a4a")
+                color = _COLORS[method.split()[0]]
                 axes.barh(place, np.mean(values), color=color)
-                axes.text(51, place, f"{np.mean(values):.1f}", va="center", color="white", size=8)
+                ink = "white" if np.mean(values) > 60 else "black"  # a short bar has no room
+                axes.text(51, place, f"{np.mean(values):.1f}", va="center", color=ink, size=8)
             else:
                 axes.text(51, place, "no answer" if done else "missing", va="center", size=8)
         axes.set(title=task, xlim=(50, 100), yticks=range(len(methods)), yticklabels=methods)
         axes.spines[["top", "right"]].set_visible(False)
-    panels[0].invert_yaxis()
+    panels[0].set_ylim(len(methods) - 0.4, -0.6)  # the first method on top
     figure.supxlabel("balanced accuracy, %", fontsize=9)
