@@ -31,7 +31,7 @@ _SWEEP = Sweep(
     """
 The share of positives in U is varied, all else is the same. The test split keeps its own share,
 near one half, so a method that reckons with alpha is at home on U, not there: read the first table
-for accuracy and the third for the border-free picture. In brackets the number of seeds. Oracle and
+for accuracy and the third for the border-free picture. In brackets the number of runs. Oracle and
 methods with "true" in their name are given alpha.
 """,
 )

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 from vqpu.reproduce._grid import GridSettings as Settings
 from vqpu.reproduce._grid import expand_grid
 from vqpu.reproduce._items import Config, Record, Row, Shown
-from vqpu.reproduce._summary import MISSING, group, markdown_table, metrics_of, sizes_text
+from vqpu.reproduce._summary import (
+    COLLAPSED,
+    MISSING,
+    group,
+    markdown_table,
+    metrics_of,
+    sizes_text,
+)
 from vqpu.reproduce._table2 import run
 
 if TYPE_CHECKING:
@@ -41,7 +48,7 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  
     keys = ("at_largest_distance", "chosen", "best", "loss")
     cells = [
         [row["task"], row["form"], str(row["seed"])]
-        + [MISSING if row[key] == "" else f"{row[key]:.2f}" for key in keys]
+        + [row[key] if isinstance(row[key], str) else f"{row[key]:.2f}" for key in keys]
         for row in rows
     ]
     markdown = f"{sizes_text(records)}\n{_NOTES}\n{markdown_table(head, cells)}"
@@ -54,10 +61,7 @@ def _row(record: Record) -> Row:
         "task": config["task"],
         "form": config["row"],
         "seed": config["seed"],
-        "at_largest_distance": "",
-        "chosen": "",
-        "best": "",
-        "loss": "",
+        **dict.fromkeys(("at_largest_distance", "chosen", "best", "loss"), MISSING),
     }
     if history:
         widest = max(history, key=lambda check: check["center_distance"])
@@ -65,7 +69,9 @@ def _row(record: Record) -> Row:
         row["at_largest_distance"] = round(100 * widest["accuracy"], 2)
         row["best"] = round(100 * best, 2)
         row["loss"] = round(100 * (best - widest["accuracy"]), 2)
-    if "best_check" in metrics_of(record):
+    if "failed" in metrics_of(record):
+        row["chosen"] = COLLAPSED
+    elif record.metrics is not None:
         row["chosen"] = round(100 * history[metrics_of(record)["best_check"]]["accuracy"], 2)
     return row
 

@@ -30,7 +30,7 @@ _SWEEP = Sweep(
 The source itself is imbalanced: the column's share of it is positive, so U and the test split
 (thinned out) have that share of positives, and P grows and shrinks with it (the size above stands
 for one half). Always answering with the larger class reaches a balanced accuracy of 50. In brackets
-the number of seeds.
+the number of runs.
 """,
 )
 

@@ -69,7 +69,7 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  
             "-" if line.change is None else f"{line.change:+.2f}",
             "-" if line.row.startswith("pca") else line.nearest.text,
             number(line.estimate.mean, 1),
-            str(line.chosen.n_seeds),
+            line.chosen.runs,
             number(line.chosen.seconds),
         ]
         for line in lines

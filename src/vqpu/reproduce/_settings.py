@@ -76,7 +76,8 @@ def _check_known(key: str, known: tuple[str, ...], where: str) -> None:
 
 
 def _sentence(error: ValidationError, where: str) -> str:
-    first = error.errors()[0]
+    # A misspelt key is told as such and not as the missing one.
+    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
     *tables, key = (str(part) for part in first["loc"])
     place = ".".join([where, *tables]) if tables else where
     if first["type"] == "extra_forbidden":

@@ -42,9 +42,21 @@ class Summary(NamedTuple):
     @property
     def text(self) -> str:
         """Mean and std as a cell of a table."""
+        if self.n_seeds == 0:
+            return MISSING
         if self.mean is None:
-            return COLLAPSED if self.n_collapsed else MISSING
+            return COLLAPSED if self.n_collapsed else "-"
         return percent(self.mean, self.std)
+
+    @property
+    def runs(self) -> str:
+        """How many runs there are, and how many are missing or collapsed, as a cell of a table."""
+        asides = []
+        if self.n_missing:
+            asides.append(f"{self.n_missing} {MISSING}")
+        if self.n_collapsed:
+            asides.append(f"{self.n_collapsed} {COLLAPSED}")
+        return f"{self.n_seeds} ({', '.join(asides)})" if asides else str(self.n_seeds)
 
 
 def summarize(records: Iterable[Record], measure: Measure) -> Summary:

@@ -66,7 +66,13 @@ def _pivot(found: Mapping[tuple[Any, ...], Summary], *, seconds: bool = False) -
     columns = list(dict.fromkeys(value for _, _, value in found))
     lines: dict[tuple[str, str], dict[Any, str]] = {}
     for (task, row, value), ours in found.items():
-        text = number(ours.seconds) if seconds else f"{ours.text} ({ours.n_seeds})"
+        text = (
+            number(ours.seconds)
+            if seconds
+            else ours.text
+            if ours.n_seeds == 0
+            else f"{ours.text} [{ours.runs}]"
+        )
         lines.setdefault((task, row), {})[value] = text
     head = ["data set", "method", *map(str, columns)]
     return markdown_table(

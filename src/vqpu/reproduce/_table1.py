@@ -65,7 +65,7 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:
             number(row["epochs"], 1) if row["seeds"] else MISSING,
             number(row["seconds"]),
             number(row["highest"], 2),
-            str(row["seeds"]),
+            f"{row['seeds']} ({row['missing']} {MISSING})" if row["missing"] else str(row["seeds"]),
         ]
         for row in rows
     ]

@@ -85,7 +85,7 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:
                 line.measure,
                 as_printed(line.paper),
                 line.ours.text,
-                str(line.ours.n_seeds),
+                line.ours.runs,
                 line.scale,
                 number(line.ours.seconds),
             ]

@@ -56,14 +56,14 @@ def run(config: Config, data_dir: Path | None) -> Outcome:
 def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:
     """Return the table, the paper's numbers beside ours."""
     lines = _lines(records, expected)
-    head = ["method", "paper", "5 largest distances", "chosen check", "seeds", "epochs", "seconds"]
+    head = ["method", "paper", "5 largest distances", "chosen check", "runs", "epochs", "seconds"]
     cells = [
         [
             line.row,
             as_printed(line.paper),
             line.widest.text,
             line.chosen.text,
-            str(line.chosen.n_seeds),
+            line.chosen.runs,
             number(line.chosen.epochs, 1),
             number(line.chosen.seconds),
         ]
@@ -78,10 +78,10 @@ def _lines(records: Mapping[str, Record], expected: Mapping[str, Any]) -> list[_
     rows: dict[str, list[Record]] = {}
     for record in records.values():
         name = record.config["row"]
-        rows.setdefault(name, []).append(record)
         pooled = name.rpartition("-")[0]
         if pooled in _POOLED:
             rows.setdefault(pooled, []).append(record)
+        rows.setdefault(name, []).append(record)
     return [
         _Line(
             name,
