@@ -11,6 +11,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from vqpu.cli import main
 from vqpu.errors import InputError
 from vqpu.reproduce import PROFILES, Record, Shown, load_item, read_settings
 
@@ -70,6 +71,19 @@ def test_smoke__runs__plain_records_a_table_and_a_picture(name: str) -> None:
     assert len(shown.rows) == len(records)
     assert len({tuple(row) for row in shown.rows}) == 1
     assert drawn(shown)
+
+
+@pytest.mark.parametrize("name", ["figure1", "theorem"])
+def test_command__smoke__runs_then_shows_from_records_alone(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--profile", "smoke", "--paper-dir", str(PAPER), "--results-dir", str(tmp_path)]
+    assert main(["reproduce", name, *places]) == 0
+    files = [tmp_path / f"{name}.{ending}" for ending in ("md", "csv", "png")]
+    first = [path.read_bytes() for path in files]
+    assert files[0].read_text() in capsys.readouterr().out
+    assert main(["reproduce", name, *places, "--show"]) == 0
+    assert [path.read_bytes() for path in files] == first
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -201,6 +201,22 @@ def test_delta_across__from_mean_features__nearly_the_quotient() -> None:
     np.testing.assert_allclose(J_y, exact, atol=1e-12)
 
 
+def test_delta_across__against_the_population__larger_or_smaller() -> None:
+    network = WideNetwork(6, 50, seed=1)
+    many = draw_samples(0.5, 4000, 8000, 5, 0.3, seed=99)
+    features = network.jacobian(many.x)
+    positive = features[many.group != NEGATIVE].mean(axis=0)
+    mean = 1.5 * positive - 0.5 * features[many.group == NEGATIVE].mean(axis=0)
+    stated = 1.5 * mean @ mean / 3
+    signs = set()
+    for seed in range(8):
+        samples = draw_samples(0.5, 50, 100, 5, 0.3, seed=seed)
+        system = make_system(samples, MU_P, MU_U)
+        kernel = network.kernel(samples.x) * np.outer(system.scale, system.scale)
+        signs.add(measure_rates(kernel, system).Delta > stated)
+    assert signs == {True, False}
+
+
 @pytest.mark.parametrize("alpha", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("n_steps", [1, 3, 10, 30, 100, 300])
 def test_bounds__the_papers_and_ours__which_hold(alpha: float, n_steps: int) -> None:
@@ -228,6 +244,8 @@ def test_bounds__quoted_numbers() -> None:
     quoted(system.w_hat @ (system.w_hat - model.shrink(system.w_hat, 100)), "0.00671")
     quoted(model.outside(system.y_across, 2) / np.linalg.norm(system.y_across), "0.0903")
     quoted(rates.second, "0.564")
+    quoted(case(0.2).rates.second, "0.896")
+    quoted(case(0.8).rates.second, "0.231")
 
 
 def test_rate__one_over_twice_delta__may_diverge() -> None:

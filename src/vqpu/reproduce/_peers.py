@@ -142,7 +142,10 @@ def ask_peer(
         if done.returncode or not answer.exists():
             return PeerAnswer(None, None, None, _last_line(done.stderr))
         found = json.loads(answer.read_text(encoding="utf-8"))
-    called = np.array([call == "1" for call in found["called"]])
+    called = np.array([call == "1" for call in found["called"]], dtype=bool)
+    if len(called) != len(X_test):
+        failure = f"{len(called)} answers for {len(X_test)} samples"
+        return PeerAnswer(None, None, None, failure)
     return PeerAnswer(called, found["seconds"], found["prior"])
 
 

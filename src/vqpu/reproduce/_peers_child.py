@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +87,6 @@ def main(library: str, method: str, seed: int, samples: str, answer: str) -> Non
     found = {
         "seconds": time.perf_counter() - started,
         "prior": prior,
-        "version": version(library),
         "called": "".join("01"[int(call)] for call in called),
     }
     Path(answer).write_text(json.dumps(found, allow_nan=False), encoding="utf-8")
