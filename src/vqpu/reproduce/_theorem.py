@@ -58,7 +58,7 @@ class System(NamedTuple):
 
     @property
     def y_across(self) -> Floats:
-        """The part of y orthogonal to w_hat: the paper's y with the sign of orthogonality."""
+        """The part of y orthogonal to w_hat, the paper's ``y_bot``."""
         return self.y - self.y_parallel
 
 
@@ -171,8 +171,8 @@ class Rates(NamedTuple):
     Attributes
     ----------
     delta : float
-        ``w_hat' J J' w_hat``, the least number that the paper's delta may be (times
-        alpha / (1 + alpha)).
+        ``w_hat' J J' w_hat``: alpha / (1 + alpha) times the squared distance between the mean
+        features of labelled and of hidden positives.
     Delta : float
         The same along the part of y across w_hat.
     first, second : float
