@@ -132,6 +132,7 @@ def _draw(figure: Figure, done: list[Record]) -> None:
         color=_COLORS["negative"],
     )
     lower.set(ylabel="count", xlabel="x", title="U: hidden positives (blue), negatives (brown)")
+    lower.set_ylim(0, 1.3 * (counts["hidden"] + counts["negative"]).max())  # room for names
     _mark(lower, _answer(record))
     used = edges[sum(counts.values()) > 0]
     for axes in (upper, lower):
