@@ -16,7 +16,6 @@ import json
 import math
 import subprocess
 import tempfile
-import venv
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +38,10 @@ from vqpu.metrics import (
     pu_roc_auc_score,
     pu_zero_one_risk,
 )
+from vqpu.reproduce._peers import PEERS, peers_python
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results" / "metrics"
-PEERS = {"pulearn": "0.2.0", "pu-toolbox": "1.11.0"}
 # Not a package: both benchmarks' formula of PA, which differs from ours in single-set data.
 PUBLISHED = "PU-Bench, PUBench"
 LIBRARIES = ("vqpu", *PEERS, PUBLISHED)
@@ -151,15 +150,10 @@ def run_ours() -> None:
 
 
 def run_peers() -> None:
-    """Install the peers into a throw-away environment and let them score the same points."""
+    """Let the peers score the same points, in an environment of their own."""
+    python = str(peers_python())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        venv.create(folder / "env", with_pip=True)
-        python = str(folder / "env" / "bin" / "python")
-        pins = [f"{peer}=={version}" for peer, version in PEERS.items()]
-        constraints = str(ROOT / "constraints.txt")
-        pip = [python, "-I", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, "-c", constraints, *pins], check=True)
         for scenario, prior in CASES:
             sample = draw(scenario, prior)
             points = folder / "points.npz"

@@ -63,10 +63,11 @@ ALLOWED: dict[str, set[str]] = {
     "datasets": {"errors", "_atomic", "_labels", "_parameters", "inputs", "scenarios"},
     "metrics": {"errors", "_labels", "_parameters", "_twomeans", "scenarios"},
     "experiments": {
-        "", "errors", "_atomic", "_classifier", "_posterior", "_sources", "datasets", "rivals",
-        "training", "vq",
+        "", "errors", "_atomic", "_classifier", "_posterior", "_sources", "datasets", "nn",
+        "rivals", "training", "vq",
     },
-    "cli": {"", "errors", "datasets", "experiments"},
+    "reproduce": {"errors", "_atomic", "_classifier", "_twomeans", "experiments", "rivals"},
+    "cli": {"", "errors", "datasets", "experiments", "reproduce"},
     "__main__": {"cli"},
 }  # fmt: skip
 
@@ -161,6 +162,7 @@ def test_import_vqpu__loads_nothing_heavy() -> None:
         ["demo", "--help"],
         ["data", "--help"],
         ["data", "fetch", "--help"],
+        ["reproduce", "--help"],
     ],
 )
 def test_help__loads_neither_torch_nor_scikit_learn(arguments: list[str]) -> None:

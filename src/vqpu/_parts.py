@@ -13,6 +13,7 @@ from vqpu._posterior import Posterior
 from vqpu._seeding import Stream, derive_seed, torch_generator
 from vqpu._sources import ArraySource
 from vqpu.errors import ParameterError
+from vqpu.nn import Codebook
 from vqpu.training import SIGNALS, Split, WeightAverage, draw_check_sample
 from vqpu.vq import (
     Answer,
@@ -61,15 +62,7 @@ class VQParts(NetworkClassifier):
     ) -> VQObjective:
         torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
         encoder = self._make_encoder(source, self._output_dim, split.n_members)
-        codebook = draw_codebook(
-            self.codebook_size,
-            self.vector_dim,
-            encoding=self.encoding,
-            anchor_mean=self.anchor_mean,
-            moving_anchors=self.anchors == "moving",
-            generator=torch_generator(seed, Stream.CODEBOOK),
-        )
-        network = VQNetwork(encoder, codebook, self.encoding).to(device)
+        network = VQNetwork(encoder, self._draw_codebook(seed), self.encoding).to(device)
         return VQObjective(
             network,
             WeightAverage(network.encoder, self.weight_average),
@@ -91,6 +84,16 @@ class VQParts(NetworkClassifier):
     @property
     def _output_dim(self) -> int:
         return int(self.vector_dim * (2 if self.encoding == "distribution" else 1))
+
+    def _draw_codebook(self, seed: int) -> Codebook:
+        return draw_codebook(
+            self.codebook_size,
+            self.vector_dim,
+            encoding=self.encoding,
+            anchor_mean=self.anchor_mean,
+            moving_anchors=self.anchors == "moving",
+            generator=torch_generator(seed, Stream.CODEBOOK),
+        )
 
     def _codebook_rate(self) -> float:
         if self.codebook_learning_rate is None:

@@ -50,6 +50,10 @@ class EncoderError(VqpuError, ValueError):
     """A user's encoder that does not return ``(n, K, p)`` vectors."""
 
 
+class FailedRunsError(VqpuError, RuntimeError):
+    """Runs of an experiment that ended in an error; those that ended well are recorded."""
+
+
 class NonFiniteLossError(VqpuError, ArithmeticError):
     """The loss became NaN or infinite; the message names the step."""
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import vqpu
-from vqpu.cli import _data
+from vqpu.cli import _data, _reproduce
 from vqpu.errors import VqpuError
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(_data.app, name="data")
+app.command("reproduce")(_reproduce.reproduce)
 
 
 def run(arguments: list[str]) -> int:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from vqpu._atomic import replacing
+from vqpu.errors import FailedRunsError, VqpuError
 
 Record = dict[str, Any]
+Key = TypeVar("Key", bound=Hashable)
 
 
 def write_json(path: Path, record: Any) -> None:
@@ -67,13 +70,65 @@ def run_missing(
     workers : int
         Processes at a time.
     """
-    missing = {path: job for path, job in jobs.items() if not path.exists()}
-    with ProcessPoolExecutor(workers) as pool:
-        running = {pool.submit(_run, function, job): path for path, job in missing.items()}
-        for number, done in enumerate(as_completed(running), 1):
-            write_json(running[done], done.result())
-            print(f"{number}/{len(missing)} {running[done].name}", flush=True)
+    missing = {path: (function, job) for path, job in jobs.items() if not path.exists()}
+    done = run_jobs(_run_in_environment, missing, workers)
+    for number, (path, record) in enumerate(done, 1):
+        write_json(path, record)
+        print(f"{number}/{len(missing)} {path.name}", flush=True)
 
 
-def _run(function: Callable[..., Record], job: tuple[Any, ...]) -> Record:
+def run_jobs(
+    function: Callable[..., Any], jobs: Mapping[Key, tuple[Any, ...]], workers: int
+) -> Iterator[tuple[Key, Any]]:
+    """Run jobs and give each one's key and result as it comes.
+
+    One worker means this process. A job that fails by an error of ours does not keep the others
+    from running; at the end such errors are raised as one.
+
+    Parameters
+    ----------
+    function : callable
+        Must be importable by worker processes.
+    jobs : mapping of key to arguments
+    workers : int
+        Processes at a time.
+    """
+    failed: dict[Key, VqpuError] = {}
+    for key, result in _results(function, jobs, workers):
+        if isinstance(result, VqpuError):
+            failed[key] = result
+        else:
+            yield key, result
+    if failed:
+        key, error = next(iter(failed.items()))
+        raise FailedRunsError(
+            f"{len(failed)} of {len(jobs)} runs failed, and the others are recorded; the first "
+            f"that failed is {key}: {error}"
+        )
+
+
+def _results(
+    function: Callable[..., Any], jobs: Mapping[Key, tuple[Any, ...]], workers: int
+) -> Iterator[tuple[Key, Any]]:
+    if workers == 1:
+        for key, job in jobs.items():
+            yield key, _run(function, job)
+        return
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    try:
+        running = {pool.submit(_run, function, job): key for key, job in jobs.items()}
+        for done in as_completed(running):
+            yield running[done], done.result()
+    finally:  # an interruption must not wait for what has not begun
+        pool.shutdown(cancel_futures=True)
+
+
+def _run(function: Callable[..., Any], job: tuple[Any, ...]) -> Any:
+    try:
+        return function(*job)
+    except VqpuError as error:
+        return error
+
+
+def _run_in_environment(function: Callable[..., Record], job: tuple[Any, ...]) -> Record:
     return {**function(*job), "environment": environment()}  # the worker's, not the parent's

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from vqpu._classifier import VQKMeansClassifier
 from vqpu._posterior import RAISED_BY, fit_posterior
 from vqpu._sources import ArraySource
 from vqpu.datasets import TASKS, load_task, make_pu
+from vqpu.errors import InputError
 from vqpu.experiments._tables import TABLES, make_table
 from vqpu.rivals import (
     CVIRClassifier,
@@ -79,6 +81,9 @@ def make_problem(
     seed: int,
     data_dir: Path | None = None,
     every_pixel: int = 1,
+    image_size: int | None = None,
+    scenario: str = "case-control",
+    thin_test: bool = False,
 ) -> Problem:
     """Draw P and U from a task's training split; the test set is its test split.
 
@@ -90,23 +95,84 @@ def make_problem(
         A task or a table.
     n_positive, n_unlabeled : int
     alpha : float
+        Share of positives in U; in the single-set scenario that in P and U together.
     seed : int
     data_dir : Path or None
     every_pixel : int
         Keep every so many pixels of images, for small studies.
+    image_size : int or None
+        Side of photographs in pixels.
+    scenario : {"case-control", "single-set"}
+    thin_test : bool
+        Leave test samples out until ``alpha`` of them are positive.
     """
     is_table = name in TABLES
-    X, labels = make_table(name) if is_table else load_task(name, data_dir)
-    sample = make_pu(
-        X, labels, n_positive=n_positive, n_unlabeled=n_unlabeled, alpha=alpha, random_state=seed
-    )
+    X, labels = make_table(name) if is_table else load_task(name, data_dir, size=image_size)
+    sizes: dict[str, Any] = {"n_positive": n_positive, "n_unlabeled": n_unlabeled, "alpha": alpha}
+    if scenario == "single-set":
+        n_samples = n_positive + n_unlabeled
+        frequency = n_positive / round(alpha * n_samples)
+        sizes = {"n_samples": n_samples, "class_prior": alpha, "label_frequency": frequency}
+    sample = make_pu(X, labels, **sizes, scenario=scenario, random_state=seed)
     X_test, y_test = X[sample.rest], labels[sample.rest]
     if not is_table:
-        X_test, y_test = load_task(name, data_dir, train=False)
+        X_test, y_test = load_task(name, data_dir, train=False, size=image_size)
+    if thin_test:
+        kept = _thinned(y_test, alpha, seed)
+        X_test, y_test = X_test[kept], y_test[kept]
     step = (slice(None), slice(None, None, every_pixel), slice(None, None, every_pixel))
     images = [part[step] if part.ndim > 2 else part for part in (sample.X, X_test)]
     augment = "none" if is_table else TASKS[name].augment
-    return Problem(images[0], sample.y, sample.truth, alpha, images[1], y_test, augment)
+    return Problem(images[0], sample.y, sample.truth, sample.alpha, images[1], y_test, augment)
+
+
+def _thinned(y: NDArray[np.int64], share: float, seed: int) -> NDArray[np.int64]:
+    """Return as many places as possible, in order, of which ``share`` hold a positive."""
+    positive, negative = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    n_kept = min(len(positive) / share, len(negative) / (1 - share))
+    generator = np.random.default_rng(seed)
+    kept = [
+        generator.permutation(places)[: round(part * n_kept)]
+        for places, part in ((positive, share), (negative, 1 - share))
+    ]
+    return np.sort(np.concatenate(kept))
+
+
+def fit_method(
+    method: str,
+    problem: Problem,
+    *,
+    seed: int,
+    parameters: dict[str, Any],
+    callback: Callable[[Any], None] | None = None,
+    classifier: type[VQKMeansClassifier] = VQKMeansClassifier,
+) -> Any:
+    """Fit one method on a problem and return it.
+
+    Parameters
+    ----------
+    method : {"vq", "oracle"} or a key of ``_PU_RIVALS``
+    problem : Problem
+    seed : int
+    parameters : dict
+        Changes of the defaults.
+    callback : callable or None
+        Observes every check.
+    classifier : type
+        What "vq" stands for.
+    """
+    settings = {"random_state": seed, "augment": problem.augment, **parameters}
+    labels = problem.y
+    if method == "vq":
+        model: Any = classifier(**settings)
+    elif method == "oracle":
+        model, labels = OracleClassifier(class_prior=problem.alpha, **settings), problem.truth
+    elif method in _PU_RIVALS:
+        model = _PU_RIVALS[method](**settings)
+    else:
+        valid = ["vq", "oracle", *_PU_RIVALS]
+        raise InputError(f"Unknown method {method!r}. Valid methods are {valid}.")
+    return model.fit(problem.X, labels, callback=callback)
 
 
 def run_method(
@@ -129,16 +195,9 @@ def run_method(
     parameters : dict or None
         Changes of the defaults.
     """
-    settings = {"random_state": seed, "augment": problem.augment, **(parameters or {})}
     judge = _CheckJudge(problem) if judge_checks and method == "vq" else None
     started = time.perf_counter()
-    if method == "vq":
-        model: Any = VQKMeansClassifier(**settings).fit(problem.X, problem.y, callback=judge)
-    elif method == "oracle":
-        model = OracleClassifier(class_prior=problem.alpha, **settings)
-        model.fit(problem.X, problem.truth)
-    else:
-        model = _PU_RIVALS[method](**settings).fit(problem.X, problem.y)
+    model = fit_method(method, problem, seed=seed, parameters=parameters or {}, callback=judge)
     seconds = time.perf_counter() - started
     record = {
         "method": method,
@@ -147,8 +206,8 @@ def run_method(
         "n_steps": model.n_steps_,
         "n_members": len(model.network_.encoder.members),
         "best_check": model.best_check_,
-        **_scores(model, problem),
-        "history": [_rounded(row) for row in model.history_],
+        **scores(model.predict, problem),
+        "history": [rounded(row) for row in model.history_],
     }
     if hasattr(model, "alpha_"):
         record |= {"alpha_estimate": model.alpha_, "stop_reason": model.stop_reason_}
@@ -181,12 +240,13 @@ class _CheckJudge:
         self.rows.append({**accuracy, "posterior": accuracy[f"posterior+{RAISED_BY:g}"]})
 
 
-def _scores(model: Any, problem: Problem) -> dict[str, float]:
+def scores(predict: Callable[[Any], NDArray[Any]], problem: Problem) -> dict[str, float]:
+    """Return the scores of predictions on the test set and on the hidden labels of U."""
     from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-    predicted = model.predict(problem.X_test)
+    predicted = predict(problem.X_test)
     unlabeled = problem.y == 0
-    transductive = model.predict(problem.X[unlabeled])
+    transductive = predict(problem.X[unlabeled])
     return {
         "test_accuracy": float(accuracy_score(problem.y_test, predicted)),
         "test_balanced_accuracy": float(balanced_accuracy_score(problem.y_test, predicted)),
@@ -194,7 +254,8 @@ def _scores(model: Any, problem: Problem) -> dict[str, float]:
     }
 
 
-def _rounded(row: dict[str, Any]) -> dict[str, Any]:
+def rounded(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row whose floats have five decimals, for small records."""
     return {
         key: round(value, 5) if isinstance(value, float) else value for key, value in row.items()
     }
@@ -203,3 +264,8 @@ def _rounded(row: dict[str, Any]) -> dict[str, Any]:
 def set_threads(count: int) -> None:
     """Use ``count`` threads for torch in this process."""
     torch.set_num_threads(count)
+
+
+def count_threads() -> int:
+    """Return how many threads torch uses in this process."""
+    return torch.get_num_threads()

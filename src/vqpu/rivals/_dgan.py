@@ -137,7 +137,9 @@ class DGANClassifier(GANClassifier):
                 torch.optim.Adam(network.parameters(), lr=self.learning_rate, fused=True),
                 StoppingRule("holdout-auc", self.patience),
                 state=average.averaged,
-                make_row=self._row_maker(average.averaged, material),
+                make_row=self._gan_row_maker(
+                    average.averaged, material, feed.batches.steps_per_epoch
+                ),
                 report=report,
                 schedule=self.schedule,
                 max_steps=max_steps,

@@ -19,7 +19,7 @@ from vqpu._parameters import check_integer, check_real, draw_seed
 from vqpu._seeding import Stream, numpy_generator, torch_generator
 from vqpu._sources import ArraySource
 from vqpu.nn import Discriminator, EncoderEnsemble, Generator
-from vqpu.rivals._logistic import LogitClassifier, Material
+from vqpu.rivals._logistic import LogitClassifier, Material, PooledLogit
 from vqpu.training import WeightAverage, descend, holdout_auc
 
 # Adam's decay rates, as usual for GANs: more momentum lets the players circle each other.
@@ -181,20 +181,23 @@ class GANClassifier(LogitClassifier):
             device=self._device,
         )
 
-    def _row_maker(
-        self, network: nn.Module, material: Material
+    def _gan_row_maker(
+        self, network: PooledLogit, material: Material, steps_per_epoch: int
     ) -> Callable[[int, dict[str, float]], dict[str, Any]]:
         """Return what writes a row of the history: how held-out samples are judged."""
         started = time.perf_counter()
 
         def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
             positive, unlabeled = material.unseen_logits(network, material.judged)
-            return {
+            row = {
                 "step": step,
+                "epoch": step / steps_per_epoch,
                 **terms,
                 "holdout_auc": holdout_auc(positive, unlabeled),
                 "positive_share": float((unlabeled > 0).mean()),
                 "seconds": time.perf_counter() - started,
             }
+            self._observe(material, network, row, 0)
+            return row
 
         return make_row

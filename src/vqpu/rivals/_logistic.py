@@ -19,17 +19,12 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from vqpu._estimator import NetworkClassifier
 from vqpu._feeding import Feed, encode_batches
-from vqpu._inference import encode_in_chunks
 from vqpu._labels import PULabels
 from vqpu._parameters import draw_seed
-from vqpu._seeding import (
-    Stream,
-    choose_device,
-    derive_seed,
-    preserved_torch_state,
-)
+from vqpu._seeding import Stream, choose_device, derive_seed, preserved_torch_state
 from vqpu._sources import ArraySource
 from vqpu.nn import EncoderEnsemble, fold_batch_norm
+from vqpu.rivals._check import Callback, NetworkCheck, network_logits
 from vqpu.training import (
     Outcome,
     Sets,
@@ -86,6 +81,8 @@ class Material(NamedTuple):
         What a check looks at.
     seed : int
     device : torch.device
+    callback : callable or None
+        Called at every check of every stage.
     """
 
     source: ArraySource
@@ -93,6 +90,7 @@ class Material(NamedTuple):
     judged: Sets
     seed: int
     device: torch.device
+    callback: Callback | None = None
 
     def logits(self, network: nn.Module, indices: Indices | None = None) -> Floats:
         """Return the logits of every member for some samples or all, shape (n, n_members)."""
@@ -106,14 +104,6 @@ class Material(NamedTuple):
     def training_seed(self, stage: int) -> int:
         """Return the seed of a stage's weights and batches; 0 is the main one."""
         return self.seed if stage == 0 else derive_seed(self.seed, Stream.WARMUP, stage)
-
-
-def network_logits(
-    network: nn.Module, source: ArraySource, indices: Indices | None, device: torch.device
-) -> Floats:
-    """Return the logits of every member, shape (n, n_members)."""
-    (logits,) = encode_in_chunks(lambda x: (network(x).double(),), source, indices, device)
-    return logits
 
 
 def balanced_cross_entropy(logits: Tensor, n_positive: int) -> Tensor:
@@ -212,7 +202,7 @@ class LogitClassifier(NetworkClassifier):
     _title = "cross entropy"
     _offset = 0.0
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
+    def fit(self, X: ArrayLike, y: ArrayLike, *, callback: Callback | None = None) -> Any:
         """Train the network on the two sets that ``y`` marks.
 
         Parameters
@@ -220,6 +210,8 @@ class LogitClassifier(NetworkClassifier):
         X : array-like of shape (n, d), (n, h, w), (n, h, w, c) or (n, c, h, w)
         y : array-like of shape (n,)
             Two values; the larger marks the positives.
+        callback : callable or None
+            Called at every check with a `NetworkCheck`; it observes, no more.
         """
         self._check_parameters()
         source, labels = self._check_training_data(X, y)
@@ -227,7 +219,7 @@ class LogitClassifier(NetworkClassifier):
         n_members = self._count_members(source)
         split = split_holdout(labels.is_positive, self.holdout, n_members, seed)
         judged = draw_check_sample(split, seed).judged
-        material = Material(source, split, judged, seed, self._device)
+        material = Material(source, split, judged, seed, self._device, callback)
         with preserved_torch_state(self._device):
             fitted = self._fit_network(material)
         self._conclude(fitted, material, labels)
@@ -271,6 +263,18 @@ class LogitClassifier(NetworkClassifier):
         torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
         encoder = self._make_encoder(material.source, self.vector_dim, material.split.n_members)
         return PooledLogit(encoder, self.vector_dim).to(self._device)
+
+    def _observe(
+        self, material: Material, averaged: PooledLogit, row: dict[str, Any], stage: int
+    ) -> None:
+        """Show a check to the callback, if there is one."""
+        if material.callback is not None:
+            offset = self._offset_of_check(material, averaged)
+            material.callback(NetworkCheck(row, stage, averaged, offset, self._device))
+
+    def _offset_of_check(self, material: Material, averaged: PooledLogit) -> float:  # noqa: ARG002
+        """Return what would be added to the logits if training stopped here."""
+        return self._offset
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -320,7 +324,9 @@ class LogisticNetworkClassifier(LogitClassifier):
                 self._make_optimizer(network),
                 StoppingRule("holdout-loss", self.patience),
                 state=average.averaged,
-                make_row=_row_maker(material, recipe, average.averaged),
+                make_row=self._row_maker(
+                    material, recipe, average.averaged, stage, feeds[0].batches.steps_per_epoch
+                ),
                 report=report,
                 schedule=self.schedule,
                 max_steps=max_steps,
@@ -330,17 +336,28 @@ class LogisticNetworkClassifier(LogitClassifier):
     def _make_optimizer(self, network: PooledLogit) -> torch.optim.Optimizer:
         return torch.optim.Adam(network.parameters(), lr=self.learning_rate, fused=True)
 
+    def _row_maker(
+        self,
+        material: Material,
+        recipe: Recipe,
+        averaged: PooledLogit,
+        stage: int,
+        steps_per_epoch: int,
+    ) -> Callable[[int, dict[str, float]], dict[str, Any]]:
+        """Return what turns a check into a row of the history."""
+        started = time.perf_counter()
 
-def _row_maker(
-    material: Material, recipe: Recipe, averaged: PooledLogit
-) -> Callable[[int, dict[str, float]], dict[str, Any]]:
-    """Return what turns a check into a row of the history."""
-    started = time.perf_counter()
+        def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
+            logits = map(torch.from_numpy, material.unseen_logits(averaged, material.judged))
+            row = {
+                "step": step,
+                "epoch": step / steps_per_epoch,
+                **terms,
+                "holdout_loss": float(recipe.judge(*logits)),
+                **recipe.notes(),
+                "seconds": time.perf_counter() - started,
+            }
+            self._observe(material, averaged, row, stage)
+            return row
 
-    def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
-        logits = map(torch.from_numpy, material.unseen_logits(averaged, material.judged))
-        loss = float(recipe.judge(*logits))
-        seconds = time.perf_counter() - started
-        return {"step": step, **terms, "holdout_loss": loss, **recipe.notes(), "seconds": seconds}
-
-    return make_row
+        return make_row

@@ -110,7 +110,9 @@ class ObserverGANClassifier(GANClassifier):
                 torch.optim.Adam(observer.parameters(), lr=self.learning_rate, fused=True),
                 FixedBudget(),
                 state=average.averaged,
-                make_row=self._row_maker(average.averaged, material),
+                make_row=self._gan_row_maker(
+                    average.averaged, material, feed.batches.steps_per_epoch
+                ),
                 report=report,
                 schedule=self.schedule,
                 max_steps=max_steps,

@@ -153,11 +153,24 @@ class VPUClassifier(LogisticNetworkClassifier):
         return Fitted(self._train(material, _VPURecipe(self.mixup_weight)))
 
     def _conclude(self, fitted: Fitted, material: Material, labels: PULabels) -> None:
-        largest = float(material.logits(fitted.outcome.state).mean(axis=1).max())
+        largest = material.logits(fitted.outcome.state).mean(axis=1).max()
         super()._conclude(fitted, material, labels)
-        self.largest_phi_ = math.exp(-math.log1p(math.exp(-max(largest, -700.0))))
+        self.largest_phi_ = _phi(float(largest))
 
     @property
     def _offset(self) -> float:  # type: ignore[override]
-        # The logit of half the largest phi, -log(2 / phi - 1), is subtracted.
-        return math.log(2 / self.largest_phi_ - 1)
+        return _offset_of(self.largest_phi_)
+
+    def _offset_of_check(self, material: Material, averaged: PooledLogit) -> float:
+        # By what a check looks at: all training samples would cost more than the steps between.
+        logits = [material.logits(averaged, part).mean(axis=1) for part in material.judged]
+        return _offset_of(_phi(max(float(part.max()) for part in logits)))
+
+
+def _phi(logit: float) -> float:
+    return math.exp(-math.log1p(math.exp(-max(logit, -700.0))))
+
+
+def _offset_of(largest_phi: float) -> float:
+    # The logit of half the largest phi, -log(2 / phi - 1), is subtracted.
+    return math.log(2 / largest_phi - 1)

@@ -1,0 +1,191 @@
+"""Figure 2: t-SNE of the codes of U, of a classical VQ-VAE and of the method."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from vqpu.reproduce._codes_map import (
+    cluster_accuracies,
+    index_clusters,
+    map_to_plane,
+    vector_clusters,
+    vectors_of,
+)
+from vqpu.reproduce._items import Config, ItemSettings, Outcome, Record, Row, Shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_TITLES = {"vqvae": "classical VQ-VAE", "vq": "VQ K-means"}
+_COLORS = {0: "#b8561b", 1: "#1b6ca8"}
+
+
+class Settings(ItemSettings):
+    """What both models are trained on, and how.
+
+    Attributes
+    ----------
+    task : str
+    n_positive, n_unlabeled : int
+    alpha : float
+    n_mapped : int
+        Samples of U in the picture; the accuracies are of all.
+    models : dict
+        Changes of the defaults of either model.
+    """
+
+    task: str
+    n_positive: int = Field(ge=1)
+    n_unlabeled: int = Field(ge=2)
+    alpha: float = Field(gt=0, lt=1)
+    n_mapped: int = Field(gt=30)
+    models: dict[Literal["vqvae", "vq"], dict[str, Any]]
+
+
+def expand(settings: Settings) -> dict[str, Config]:
+    """Return a run for every model and seed."""
+    shared = settings.model_dump(exclude={"models", "seeds"})
+    return {
+        f"{model}_seed{seed}": {**shared, "model": model, "parameters": parameters, "seed": seed}
+        for model, parameters in settings.models.items()
+        for seed in settings.seeds
+    }
+
+
+def run(config: Config, data_dir: Path | None) -> Outcome:
+    """Train one model, cluster the codes of U and map a part of them to the plane."""
+    from vqpu.experiments import make_problem
+
+    names = ("n_positive", "n_unlabeled", "alpha", "seed")
+    problem = make_problem(
+        config["task"], **{name: config[name] for name in names}, data_dir=data_dir
+    )
+    started = time.perf_counter()
+    model = _fit(config, problem)
+    seconds = time.perf_counter() - started
+    codes = model.transform(problem.X)
+    is_labeled = problem.y == 1
+    truth = problem.truth[~is_labeled] == 1
+    codebook = model.network_.codebook.vectors.detach().cpu().numpy()
+    metrics = {
+        "seconds": round(seconds, 1),
+        "n_steps": model.n_steps_,
+        "n_codes_used": len(np.unique(codes)),
+        **_accuracies(codes, codebook, is_labeled, truth, config["seed"]),
+    }
+    if config["model"] == "vq":
+        called = model.predict(problem.X[~is_labeled]) == 1
+        metrics["predict_accuracy"] = float((called == truth).mean())
+    mapped = codes[~is_labeled][: config["n_mapped"]]
+    return Outcome(metrics, _points(map_to_plane(mapped, config["seed"]), truth))
+
+
+def _fit(config: Config, problem: Any) -> Any:
+    """Fit the VQ-VAE on P and U without labels, or the method with them."""
+    if config["model"] == "vqvae":
+        from vqpu.rivals import VQVAE
+
+        return VQVAE(**{"random_state": config["seed"], **config["parameters"]}).fit(problem.X)
+    from vqpu._classifier import VQKMeansClassifier
+
+    settings = {"random_state": config["seed"], "augment": problem.augment}
+    return VQKMeansClassifier(**{**settings, **config["parameters"]}).fit(problem.X, problem.y)
+
+
+def _accuracies(
+    codes: NDArray[Any],
+    codebook: NDArray[Any],
+    is_labeled: NDArray[np.bool_],
+    truth: NDArray[np.bool_],
+    seed: int,
+) -> dict[str, float]:
+    """Return K-means accuracies on U, of indices and of vectors, named by P and by the truth."""
+    spaces: tuple[tuple[str, NDArray[Any], Any], ...] = (
+        ("index", codes, index_clusters),
+        ("vector", vectors_of(codes, codebook), vector_clusters),
+    )
+    found: dict[str, float] = {}
+    for name, samples, cluster in spaces:
+        unlabeled = samples[~is_labeled]
+        centers = cluster(unlabeled, seed)
+        named, best = cluster_accuracies(centers, samples[is_labeled], unlabeled, truth)
+        found |= {f"{name}_accuracy": named, f"{name}_best_naming": best}
+    return found
+
+
+def _points(plane: NDArray[Any], truth: NDArray[np.bool_]) -> list[Row]:
+    return [
+        {"x": round(float(x), 2), "y": round(float(y), 2), "positive": int(is_positive)}
+        for (x, y), is_positive in zip(plane, truth, strict=False)
+    ]
+
+
+_COLUMNS = {
+    "index_accuracy": "K-means on indices",
+    "index_best_naming": "indices, named by the truth",
+    "vector_accuracy": "K-means on code vectors",
+    "vector_best_naming": "vectors, named by the truth",
+    "predict_accuracy": "predict",
+    "n_codes_used": "codes in use",
+    "n_steps": "steps",
+    "seconds": "seconds",
+}
+
+
+def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  # noqa: ARG001
+    """Return accuracies of both models' clusters, and their maps side by side."""
+    rows = [_row(name, record) for name, record in records.items()]
+    tasks = {record.config["task"] for record in records.values()}
+    lines = [
+        f"Figure 2 ({', '.join(sorted(tasks))}): two K-means clusters of the codes of U against "
+        "the hidden truth, accuracy in %. Positive is the cluster nearer to the labelled "
+        "positives, or the one that the truth would choose.\n",
+        "| run | " + " | ".join(_COLUMNS.values()) + " |",
+        "|" + " --- |" * (1 + len(_COLUMNS)),
+        *("| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows),
+    ]
+    done = [record for record in records.values() if record.metrics is not None]
+    return Shown("\n".join(lines) + "\n", rows, lambda figure: _draw(figure, done))
+
+
+def _row(name: str, record: Record) -> Row:
+    row: Row = {"run": name}
+    for key, title in _COLUMNS.items():
+        value: Any = "missing" if record.metrics is None else record.metrics.get(key, "-")
+        is_share = isinstance(value, float) and key != "seconds"
+        row[title] = f"{100 * value:.1f}" if is_share else value
+    return row
+
+
+def _draw(figure: Figure, done: list[Record]) -> None:
+    """Draw the first run of each model that is there."""
+    firsts = {record.config["model"]: record for record in reversed(done)}
+    shown = [name for name in _TITLES if name in firsts]
+    figure.set_size_inches(9, 4.6)
+    if not shown:
+        figure.text(0.5, 0.5, "no run is there yet", ha="center")
+        return
+    for axes, name in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
+        record = firsts[name]
+        for positive, label in ((0, "negative"), (1, "positive")):
+            style = {"s": 6, "alpha": 0.6, "linewidths": 0}
+            places = _places(record.history, positive)
+            axes.scatter(*places.T, c=_COLORS[positive], label=label, **style)
+        accuracy = 100 * (record.metrics or {})["index_accuracy"]
+        axes.set(title=f"{_TITLES[name]}: K-means {accuracy:.1f} %", xticks=[], yticks=[])
+    axes.legend(markerscale=3, frameon=False)
+    figure.supxlabel("Samples with the same codes are moved apart a little.", fontsize=8)
+
+
+def _places(history: list[Row], positive: int) -> NDArray[np.float64]:
+    """Return the places of one class, shape (n, 2); many codes repeat and would hide each other."""
+    every = np.array([[row["x"], row["y"]] for row in history])
+    moved = every + 0.01 * np.ptp(every) * np.random.default_rng(0).normal(size=every.shape)
+    return np.asarray(moved[[row["positive"] == positive for row in history]])

@@ -1,0 +1,50 @@
+"""Class imbalance: a population in which positives are rare or frequent, in P, U and test set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vqpu.reproduce._grid import GridSettings as Settings
+from vqpu.reproduce._grid import expand_grid, run_cell
+from vqpu.reproduce._items import Config, Outcome, Record, Shown
+from vqpu.reproduce._summary import metric
+from vqpu.reproduce._sweep import Sweep, show_sweep
+
+__all__ = ["Settings", "expand", "run", "show"]
+
+_SWEEP = Sweep(
+    "alpha",
+    {
+        "balanced": metric("test_balanced_accuracy"),
+        "test": metric("test_accuracy"),
+        "estimate": metric("alpha_estimate"),
+    },
+    {
+        "balanced": "Balanced accuracy on the thinned test split",
+        "test": "Accuracy on the thinned test split",
+        "estimate": "Estimated (or given) alpha, per cent",
+    },
+    """
+The source itself is imbalanced: the column's share of it is positive, so U and the test split
+(thinned out) have that share of positives, and P grows and shrinks with it (the size above stands
+for one half). Always answering with the larger class reaches a balanced accuracy of 50. In brackets
+the number of runs.
+""",
+)
+
+
+def expand(settings: Settings) -> dict[str, Config]:
+    """Return a run for every share, method and seed."""
+    return expand_grid(settings)
+
+
+def run(config: Config, data_dir: Path | None) -> Outcome:
+    """Fit one method on one imbalanced source."""
+    return run_cell(config, data_dir)
+
+
+def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  # noqa: ARG001
+    """Return a table for every measure."""
+    return show_sweep(records, _SWEEP)

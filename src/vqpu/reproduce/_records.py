@@ -1,0 +1,87 @@
+"""Records: a run is a folder, and its completion mark is written last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from vqpu.errors import InputError
+from vqpu.experiments import environment, set_threads, write_json
+from vqpu.reproduce._items import Config, Record, load_item
+
+_DONE = "done.json"
+
+
+def digest(config: Config) -> str:
+    """Return the SHA-256 of a config, the same however its keys are ordered."""
+    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+
+
+def is_finished(folder: Path, config: Config) -> bool:
+    """Return whether a folder holds a finished run of this very config.
+
+    A finished run of another config is an error: its figures must not pass for this one's.
+    """
+    if not (folder / _DONE).exists():
+        return False
+    if _read(folder / _DONE)["config"] == digest(config):
+        return True
+    there, wanted = _read(folder / "config.json"), json.loads(json.dumps(config))
+    changed = sorted(
+        key for key in {*there, *wanted} if there.get(key, ...) != wanted.get(key, ...)
+    )
+    raise InputError(
+        f"{folder} holds a finished run of another config (different: {', '.join(changed)}). "
+        "Delete that folder to run it again, or give another --results-dir."
+    )
+
+
+def make_run(
+    name: str, config: Config, folder: Path, data_dir: Path | None, threads: int
+) -> float | None:
+    """Make one run and write its folder, the completion mark last.
+
+    Parameters
+    ----------
+    name : str
+        The item.
+    config : dict
+    folder : Path
+        What an interrupted run left there is overwritten.
+    data_dir : Path or None
+    threads : int
+        Of torch.
+
+    Returns
+    -------
+    seconds : float or None
+        What the run says it took.
+    """
+    set_threads(threads)
+    write_json(folder / "config.json", config)
+    outcome = load_item(name).run(config, data_dir)
+    write_json(folder / "environment.json", environment())
+    write_json(folder / "history.json", outcome.history)
+    write_json(folder / "metrics.json", outcome.metrics)
+    write_json(folder / _DONE, {"config": digest(config)})
+    seconds = outcome.metrics.get("seconds")
+    return None if seconds is None else float(seconds)
+
+
+def read_run(folder: Path, config: Config) -> Record:
+    """Return a run's record; one that is not finished has no metrics."""
+    if not is_finished(folder, config):
+        return Record(config)
+    names = ("metrics", "history", "environment")
+    return Record(config, *(_read(folder / f"{name}.json") for name in names))
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{path} cannot be read ({error}). Delete the folder {path.parent} and run it again."
+        ) from error

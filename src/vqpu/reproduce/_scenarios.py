@@ -1,0 +1,55 @@
+"""Case-control against single-set: the same population and sizes, drawn in both ways."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vqpu.reproduce._grid import GridSettings as Settings
+from vqpu.reproduce._grid import expand_grid, run_cell
+from vqpu.reproduce._items import Config, Outcome, Record, Shown
+from vqpu.reproduce._summary import metric
+from vqpu.reproduce._sweep import Sweep, show_sweep
+
+__all__ = ["Settings", "expand", "run", "show"]
+
+_SWEEP = Sweep(
+    "scenario",
+    {
+        "test": metric("test_accuracy"),
+        "balanced": metric("test_balanced_accuracy"),
+        "unlabeled": metric("unlabeled_accuracy"),
+        "true_alpha": metric("true_alpha"),
+        "estimate": metric("alpha_estimate"),
+    },
+    {
+        "test": "Accuracy on the test split",
+        "balanced": "Balanced accuracy on the test split",
+        "unlabeled": "Accuracy on the hidden labels of U",
+        "true_alpha": "True share of positives in U, per cent",
+        "estimate": "Estimated (or given) alpha, per cent",
+    },
+    """
+Half of the population is positive, and P and U have the same sizes in both. Case-control: P and U
+are drawn apart, so half of U is positive. Single-set: one sample is drawn, and the labelled
+positives are taken out of it, so fewer of U are: alpha = (1 - c) pi / (1 - c pi). Labels are given
+at random (SCAR), so for the same alpha both scenarios are the same to a method; what differs is
+that U no longer looks like the population that is tested on. In brackets the number of runs.
+""",
+)
+
+
+def expand(settings: Settings) -> dict[str, Config]:
+    """Return a run for every scenario, method and seed."""
+    return expand_grid(settings)
+
+
+def run(config: Config, data_dir: Path | None) -> Outcome:
+    """Fit one method in one scenario."""
+    return run_cell(config, data_dir)
+
+
+def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  # noqa: ARG001
+    """Return a table for every measure."""
+    return show_sweep(records, _SWEEP)

@@ -1,0 +1,140 @@
+"""Sensitivity of VQ K-means: codebook draw, restarts, distance of the targets, m, p and K; PCA."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from vqpu.reproduce._grid import GridSettings as Settings
+from vqpu.reproduce._grid import expand_grid, run_cell
+from vqpu.reproduce._items import Config, Outcome, Record, Row, Shown
+from vqpu.reproduce._summary import (
+    Summary,
+    group,
+    markdown_table,
+    metric,
+    number,
+    percent,
+    sizes_text,
+    summarize,
+    top_distance,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Settings", "expand", "run", "show"]
+
+_DEFAULT = "default"
+_NOTES = """
+Each row is the default with one change. draw-N: the codebook alone is drawn with another seed.
+restarts-N: starts of K-means. gap-G: c_m is moved towards c_1, to the share G of the distance that
+was drawn (mu_P near mu_U). codes-M, dim-P, places-K: the size of the codebook, the dimension of the
+vectors, their number per image (the last feature map averaged down). pca-kmeans and pca-naive: no
+encoder, 50 principal components, then K-means on U or the naive classifier. "nearest centre" is the
+accuracy over the 5 checks with the largest distance by the paper's decision, "chosen check" what
+the default answers with; "change" is against the default.
+"""
+
+
+class _Line(NamedTuple):
+    row: str
+    chosen: Summary
+    nearest: Summary
+    estimate: Summary
+    change: float | None
+
+
+def expand(settings: Settings) -> dict[str, Config]:
+    """Return a run for every variant and seed."""
+    return expand_grid(settings)
+
+
+def run(config: Config, data_dir: Path | None) -> Outcome:
+    """Fit one variant."""
+    return run_cell(config, data_dir)
+
+
+def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  # noqa: ARG001
+    """Return a row a variant, and the spread of every question's variants."""
+    lines = _lines(records)
+    head = ["variant", "chosen check", "change", "nearest centre", "alpha %", "seeds", "seconds"]
+    cells = [
+        [
+            line.row,
+            line.chosen.text,
+            "-" if line.change is None else f"{line.change:+.2f}",
+            "-" if line.row.startswith("pca") else line.nearest.text,
+            number(line.estimate.mean, 1),
+            line.chosen.runs,
+            number(line.chosen.seconds),
+        ]
+        for line in lines
+    ]
+    spread = markdown_table(["question", "variants", "chosen checks"], _spreads(lines))
+    parts = [sizes_text(records), _NOTES, markdown_table(head, cells), spread]
+    return Shown("\n".join(parts), [_csv_row(line) for line in lines], lambda f: _draw(f, lines))
+
+
+def _lines(records: Mapping[str, Record]) -> list[_Line]:
+    groups = {row: found for (row,), found in group(records, "row").items()}
+    accuracy = metric("test_accuracy")
+    default = summarize(groups.get(_DEFAULT, []), accuracy).mean
+    lines = []
+    for row, found in groups.items():
+        chosen = summarize(found, accuracy)
+        change = None
+        if row != _DEFAULT and default is not None and chosen.mean is not None:
+            change = chosen.mean - default
+        lines.append(
+            _Line(
+                row,
+                chosen,
+                summarize(found, top_distance("nearest_center")),
+                summarize(found, metric("alpha_estimate")),
+                change,
+            )
+        )
+    return lines
+
+
+def _spreads(lines: list[_Line]) -> list[list[str]]:
+    """Return the mean and the spread over the variants of every question."""
+    questions: dict[str, list[float]] = {}
+    for line in lines:
+        question = line.row.rpartition("-")[0]
+        if question and question != "pca" and line.chosen.mean is not None:
+            questions.setdefault(question, []).append(line.chosen.mean)
+    return [
+        [name, str(len(values)), percent(float(np.mean(values)), float(np.std(values)))]
+        for name, values in questions.items()
+    ]
+
+
+def _csv_row(line: _Line) -> Row:
+    row: Row = {"variant": line.row}
+    named = (("chosen", line.chosen), ("nearest", line.nearest), ("alpha", line.estimate))
+    for name, ours in named:
+        row[name] = "" if ours.mean is None else round(ours.mean, 3)
+        row[f"{name}_std"] = "" if ours.std is None else round(ours.std, 3)
+    row |= {"seeds": line.chosen.n_seeds, "missing": line.chosen.n_missing}
+    return row | {"collapsed": line.chosen.n_collapsed, "seconds": number(line.chosen.seconds)}
+
+
+def _draw(figure: Figure, lines: list[_Line]) -> None:
+    """Draw both accuracies of every variant."""
+    figure.set_size_inches(8, max(3.0, 0.25 * len(lines) + 1))
+    axes = figure.subplots()
+    for name, marker in (("chosen", "o"), ("nearest", "x")):
+        points = [(getattr(line, name).mean, line.row) for line in lines]
+        known = [point for point in points if point[0] is not None]
+        if known:
+            axes.plot(*zip(*known, strict=True), marker, label=name)
+            axes.legend(frameon=False)
+    axes.set(xlabel="test accuracy (%)")
+    axes.invert_yaxis()
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,87 @@
+"""Strict TOML: an item's settings by profile, and the paper's own numbers."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from vqpu.errors import InputError
+from vqpu.reproduce._items import PROFILES, ItemSettings, load_item, runs_of
+
+_EXPECTED = "expected.toml"
+
+
+def read_settings(name: str, profile: str, paper_dir: Path) -> ItemSettings:
+    """Read one profile of ``paper/ITEM.toml``; what it shares with the others is in [shared].
+
+    Parameters
+    ----------
+    name : str
+        A key of ``ITEMS``.
+    profile : {"smoke", "cpu", "paper"}
+    paper_dir : Path
+        Where the TOML files are.
+    """
+    if profile not in PROFILES:
+        raise InputError(f"Unknown profile {profile!r}. Valid profiles are {list(PROFILES)}.")
+    path = paper_dir / f"{runs_of(name)}.toml"
+    tables = _read_toml(path)
+    for key in tables:
+        _check_known(key, ("shared", *PROFILES), str(path))
+    if profile not in tables:
+        raise InputError(f"{path} has no table [{profile}]: add it, or ask for another profile.")
+    merged = _merge(tables.get("shared", {}), tables[profile])
+    try:
+        return load_item(runs_of(name)).Settings.model_validate(merged)
+    except ValidationError as error:
+        raise InputError(_sentence(error, f"{path} [{profile}]")) from error
+
+
+def read_expected(name: str, paper_dir: Path) -> dict[str, Any]:
+    """Return the paper's numbers for an item, empty where it has none."""
+    table = _read_toml(paper_dir / _EXPECTED).get(name, {})
+    return dict(table)
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{path} is not there: run from the folder that holds paper/, or give --paper-dir."
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not valid TOML: {error}. Correct the file.") from error
+
+
+def _merge(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Put a profile's values over the shared ones, table by table."""
+    merged = dict(shared)
+    for key, value in own.items():
+        is_table = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = _merge(merged[key], value) if is_table else value
+    return merged
+
+
+def _check_known(key: str, known: tuple[str, ...], where: str) -> None:
+    if key not in known:
+        near = difflib.get_close_matches(key, known, 1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"Valid keys are {list(known)}."
+        raise InputError(f"Unknown key {key!r} in {where}. {hint}")
+
+
+def _sentence(error: ValidationError, where: str) -> str:
+    # A misspelt key is told as such and not as the missing one.
+    first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+    *tables, key = (str(part) for part in first["loc"])
+    place = ".".join([where, *tables]) if tables else where
+    if first["type"] == "extra_forbidden":
+        return f"Unknown key {key!r} in {place}. Remove it or correct its name."
+    if first["type"] == "missing":
+        return f"Key {key!r} is missing in {place}. Add it."
+    return f"{key} in {place} cannot be used: {first['msg']}. Got {first['input']!r} instead."

@@ -1,0 +1,107 @@
+"""Table 1: epochs and seconds to 90 % of each method's highest accuracy, from table 2's runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vqpu.reproduce._grid import GridSettings as Settings
+from vqpu.reproduce._grid import expand_grid
+from vqpu.reproduce._items import Config, Record, Row, Shown
+from vqpu.reproduce._summary import MISSING, group, markdown_table, number, sizes_text
+from vqpu.reproduce._table2 import run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["RUNS_OF", "Settings", "expand", "run", "show"]
+
+RUNS_OF = "table2"
+
+_TASK = "afhq-cats"
+_SHARE = 0.9
+_THROWN_AWAY = 2  # the stage of networks that only estimate alpha
+_NOTES = """
+The first check whose accuracy is at least 90 % of the method's highest, read off table 2's runs.
+Epochs are passes over U and warm-ups count; D-GAN's are passes over P after its GAN, whose seconds
+count. A check is about half an epoch to one, so smaller differences say nothing. The paper leaves
+D-GAN out, as it "did not outperform random chance".
+"""
+
+
+def expand(settings: Settings) -> dict[str, Config]:
+    """Return table 2's runs on AFHQ, or all of them in a profile without AFHQ."""
+    runs = expand_grid(settings)
+    on_task = {run_id: config for run_id, config in runs.items() if config["task"] == _TASK}
+    return on_task or runs
+
+
+def first_near_best(history: list[Row]) -> Row | None:
+    """Return the first row with 90 % of the highest accuracy, None for an empty history.
+
+    Parameters
+    ----------
+    history : list of dict
+        Networks that were thrown away do not count.
+    """
+    rows = [row for row in history if row["stage"] != _THROWN_AWAY]
+    highest = max((row["accuracy"] for row in rows), default=0.0)
+    return next((row for row in rows if row["accuracy"] >= _SHARE * highest), None)
+
+
+def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:
+    """Return the table, the paper's epochs beside ours."""
+    rows = [
+        _row(name, found, expected.get("epochs", {}).get(name))
+        for (name,), found in group(records, "row").items()
+    ]
+    head = ["method", "paper: epochs", "epochs", "seconds", "highest accuracy %", "seeds"]
+    cells = [
+        [
+            row["method"],
+            "-" if row["paper_epochs"] == "" else str(row["paper_epochs"]),
+            number(row["epochs"], 1) if row["seeds"] else MISSING,
+            number(row["seconds"]),
+            number(row["highest"], 2),
+            f"{row['seeds']} ({row['missing']} {MISSING})" if row["missing"] else str(row["seeds"]),
+        ]
+        for row in rows
+    ]
+    markdown = f"{sizes_text(records)}\n{_NOTES}\n{markdown_table(head, cells)}"
+    csv_rows = [{key: "" if value is None else value for key, value in row.items()} for row in rows]
+    return Shown(markdown, csv_rows, lambda figure: _draw(figure, records))
+
+
+def _row(name: str, records: list[Record], paper: int | None) -> Row:
+    histories = [record.history for record in records if record.history]
+    firsts = [row for row in map(first_near_best, histories) if row is not None]
+    highest = [max(row["accuracy"] for row in history) for history in histories]
+    return {
+        "method": name,
+        "paper_epochs": "" if paper is None else paper,
+        "epochs": _mean([row["epoch"] for row in firsts], 2),
+        "seconds": _mean([row["seconds"] for row in firsts], 1),
+        "highest": _mean([100 * value for value in highest], 2),
+        "seeds": len(firsts),
+        "missing": sum(record.metrics is None for record in records),
+    }
+
+
+def _mean(values: list[float], decimals: int) -> float | None:
+    return round(float(np.mean(values)), decimals) if values else None
+
+
+def _draw(figure: Figure, records: Mapping[str, Record]) -> None:
+    """Draw accuracy over training time, a line a method (its first seed)."""
+    axes = figure.subplots()
+    for (name,), found in group(records, "row").items():
+        rows = [row for row in found[0].history if row["stage"] != _THROWN_AWAY]
+        if rows:
+            seconds = [row["seconds"] for row in rows]
+            axes.plot(seconds, [100 * row["accuracy"] for row in rows], label=name)
+            axes.legend(frameon=False, fontsize=8, ncols=2)
+    axes.set(xlabel="seconds of training", ylabel="accuracy (%)", title="Accuracy over time")
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)

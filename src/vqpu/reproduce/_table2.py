@@ -1,0 +1,158 @@
+"""Table 2: test accuracy of every method on the four data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from vqpu.reproduce._grid import GridSettings as Settings
+from vqpu.reproduce._grid import expand_grid, run_cell
+from vqpu.reproduce._items import Config, Outcome, Record, Row, Shown
+from vqpu.reproduce._summary import (
+    Measure,
+    Summary,
+    as_printed,
+    best_check,
+    group,
+    last_share,
+    main_stage,
+    markdown_table,
+    metric,
+    number,
+    sizes_text,
+    summarize,
+    top_distance,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Settings", "expand", "run", "show"]
+
+_CHOSEN = "chosen check"
+_LAST: dict[str, Measure] = {"last 5 %": last_share(0.05), "last 10 %": last_share(0.1)}
+_TOP: dict[str, Measure] = {
+    "5 largest distances": top_distance(),
+    "5 largest distances, nearest centre": top_distance("nearest_center"),
+}
+# What is told of a method besides its chosen check.
+_MEASURES: dict[str, dict[str, Measure]] = {
+    "vq": _TOP,
+    "tedn": _LAST,
+    "observer-gan": _LAST,
+    "d-gan": {"best check": best_check},
+}
+_NOTES = """
+"chosen check" is what the method answers with, stopped without any label. "last 5 %" and "last
+10 %" are the paper's last 50 and 100 of 1000 epochs, scaled to the epochs that were trained
+(the column says how many). "best check" of D-GAN is chosen by test labels: the paper stops it
+early by a fully labelled validation set. Epochs are passes over U, warm-ups included; D-GAN's
+are passes over P after its GAN. Seconds are those of training alone. The spread is over seeds
+and, where several checks are averaged, over them; the paper's rows of VQ K-means stand beside
+both of its forms.
+"""
+
+
+class _Line(NamedTuple):
+    task: str
+    row: str
+    measure: str
+    paper: Mapping[str, Any] | None
+    ours: Summary
+    scale: str
+
+
+def expand(settings: Settings) -> dict[str, Config]:
+    """Return a run for every task, method and seed."""
+    return expand_grid(settings)
+
+
+def run(config: Config, data_dir: Path | None) -> Outcome:
+    """Fit one method on one task."""
+    return run_cell(config, data_dir)
+
+
+def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:
+    """Return the table, the paper's numbers beside ours."""
+    lines = _lines(records, expected)
+    head = ["method", "measure", "paper", "ours", "seeds", "epochs", "seconds"]
+    parts = [sizes_text(records), _NOTES]
+    for task in dict.fromkeys(line.task for line in lines):
+        cells = [
+            [
+                line.row,
+                line.measure,
+                as_printed(line.paper),
+                line.ours.text,
+                line.ours.runs,
+                line.scale,
+                number(line.ours.seconds),
+            ]
+            for line in lines
+            if line.task == task
+        ]
+        parts.append(f"## {task}\n\n{markdown_table(head, cells)}")
+    return Shown("\n".join(parts), [_csv_row(line) for line in lines], lambda f: _draw(f, lines))
+
+
+def _lines(records: Mapping[str, Record], expected: Mapping[str, Any]) -> list[_Line]:
+    paper = {
+        (cell["task"], row, cell["measure"]): cell
+        for cell in expected.get("cells", [])
+        for row in cell["rows"]
+    }
+    lines = []
+    for (task, row), found in group(records, "task", "row").items():
+        measures = {_CHOSEN: metric("test_accuracy")}
+        measures |= _MEASURES.get(found[0].config["method"], {})
+        for name, measure in measures.items():
+            ours = summarize(found, measure)
+            scale = number(ours.epochs, 1)
+            if name in _LAST and ours.epochs is not None:
+                scale = f"last {_span(found, measure):.1f} of {scale}"
+            lines.append(_Line(task, row, name, paper.get((task, row, name)), ours, scale))
+    return lines
+
+
+def _span(records: list[Record], measure: Measure) -> float:
+    """Return how many epochs the averaged checks of a run cover."""
+    record = next(record for record in records if record.history)
+    rows = main_stage(record)
+    n_checks = len(measure(record))
+    return float(n_checks * (rows[-1]["epoch"] - rows[0]["epoch"]) / max(len(rows) - 1, 1))
+
+
+def _csv_row(line: _Line) -> Row:
+    paper, ours = line.paper or {}, line.ours
+    return {
+        "task": line.task,
+        "method": line.row,
+        "measure": line.measure,
+        "paper": paper.get("value", ""),
+        "paper_std": paper.get("std", ""),
+        "ours": "" if ours.mean is None else round(ours.mean, 3),
+        "std": "" if ours.std is None else round(ours.std, 3),
+        "seeds": ours.n_seeds,
+        "missing": ours.n_missing,
+        "collapsed": ours.n_collapsed,
+        "epochs": number(ours.epochs, 1),
+        "seconds": number(ours.seconds),
+    }
+
+
+def _draw(figure: Figure, lines: list[_Line]) -> None:
+    """Draw the chosen checks of every method, a panel a task; the paper's VQ K-means as a line."""
+    tasks = list(dict.fromkeys(line.task for line in lines))
+    panels = figure.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
+    for axes, task in zip(panels, tasks, strict=True):
+        bars = [line for line in lines if line.task == task and line.measure == _CHOSEN]
+        names = [line.row for line in bars]
+        axes.barh(names, [line.ours.mean or 0 for line in bars], color="#1b6ca8")
+        for line in lines:
+            if line.task == task and line.row == "vq" and line.paper is not None:
+                axes.axvline(line.paper["value"], color="#b8561b", linestyle="--")
+        axes.set(title=task, xlim=(45, 100), xlabel="test accuracy (%)")
+        axes.invert_yaxis()
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle("Chosen checks; dashed: the paper's VQ K-means")

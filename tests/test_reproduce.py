@@ -1,0 +1,357 @@
+"""The runner: strict settings, folders that resume, tables from records alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vqpu.cli import main
+from vqpu.errors import FailedRunsError, InputError, NonFiniteLossError
+from vqpu.reproduce import (
+    ITEMS,
+    PROFILES,
+    Outcome,
+    Record,
+    Request,
+    load_item,
+    read_expected,
+    read_settings,
+    run_item,
+    runs_of,
+    show_item,
+)
+from vqpu.reproduce._runner import RESULTS, csv_text
+
+ROOT = Path(__file__).resolve().parent.parent
+PAPER = ROOT / "paper"
+GRIDS = ["table2", "table3", "alpha-sweep", "scenarios", "imbalance", "sensitivity"]
+MINE = [*GRIDS, "table1", "figure4"]
+
+
+@pytest.fixture(scope="session")
+def smoke(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder that gathers smoke runs; what one test ran, the next finds."""
+    return tmp_path_factory.mktemp("reproduce")
+
+
+def request_for(name: str, results: Path, **changes: Any) -> Request:
+    return Request(name, "smoke", PAPER, results)._replace(**changes)
+
+
+@pytest.mark.parametrize("name", MINE)
+def test_smoke__every_item__runs_and_shows(
+    name: str, smoke: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--profile", "smoke", "--paper-dir", str(PAPER), "--results-dir", str(smoke)]
+    assert main(["reproduce", name, *arguments]) == 0
+    printed = capsys.readouterr().out
+    assert "missing" not in printed
+    text = (smoke / f"{name}.md").read_text()
+    assert text in printed
+    assert (smoke / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
+    rows = list(csv.DictReader(io.StringIO((smoke / f"{name}.csv").read_text())))
+    assert rows
+    settings = read_settings(name, "smoke", PAPER)
+    for run_id, config in load_item(name).expand(settings).items():
+        folder = smoke / runs_of(name) / run_id
+        assert json.loads((folder / "config.json").read_text()) == config
+        files = {path.name for path in folder.iterdir()}
+        assert files == {
+            "config.json", "environment.json", "history.json", "metrics.json", "done.json",
+        }  # fmt: skip
+        assert sum(path.stat().st_size for path in folder.iterdir()) < 50_000
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("name", GRIDS)
+def test_settings__every_profile__expands_into_distinct_runs(name: str, profile: str) -> None:
+    configs = load_item(name).expand(read_settings(name, profile, PAPER))
+    assert configs
+    assert len({json.dumps(config, sort_keys=True) for config in configs.values()}) == len(configs)
+    assert all(config["seed"] >= 0 for config in configs.values())
+
+
+def test_table2__cpu__what_is_published() -> None:
+    configs = load_item("table2").expand(read_settings("table2", "cpu", PAPER))
+    runs = {(config["task"], config["row"], config["seed"]) for config in configs.values()}
+    tasks = {task for task, _, _ in runs}
+    assert tasks == {"afhq-cats", "cifar10-animals", "mnist-even-odd", "fashion-last5"}
+    for task in tasks:
+        for row in ("vq", "vq-literal"):
+            assert {seed for one, name, seed in runs if (one, name) == (task, row)} >= {0, 1, 2}
+    assert len({row for _, row, _ in runs}) == 11
+    # Defaults, and nothing tuned by data set.
+    assert all(config["parameters"] == {} for config in configs.values() if config["row"] == "vq")
+
+
+def test_table3__cpu__all_cells_of_the_paper() -> None:
+    configs = load_item("table3").expand(read_settings("table3", "cpu", PAPER))
+    rows = {config["row"] for config in configs.values()}
+    kinds = ("constant", "distribution", "no-updates", "2-fixed")
+    cells = {f"{kind}-{a}" for kind in kinds for a in (1, 5, 50, 100)}
+    assert rows == {*cells, "2-updated", "default"}
+
+
+def test_seeds__given__every_method_has_them() -> None:
+    settings = read_settings("table2", "cpu", PAPER).with_seeds((7, 8))
+    configs = load_item("table2").expand(settings)
+    assert {config["seed"] for config in configs.values()} == {7, 8}
+    assert len(configs) == 4 * 11 * 2
+
+
+BAD_SETTINGS = [
+    ("[smoke]\nn_judgd = 1", "n_judged = 50", "n_judgd = 50", "Unknown key 'n_judgd' in"),
+    ("top level", "[smoke]", "[smok]", "Unknown key 'smok' in .*Did you mean 'smoke'"),
+    ("method", 'method = "vq"', 'methd = "vq"', "Unknown key 'methd' in .*methods"),
+    ("size", "n_positive = 40", "n_positive = -1", "n_positive in .*cannot be used"),
+    ("no toml", "[shared]", "[shared", "is not valid TOML"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [case[1:] for case in BAD_SETTINGS])
+def test_settings__mistake__one_sentence(
+    tmp_path: Path, old: str, new: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (PAPER / "table2.toml").read_text()
+    assert old in text
+    (tmp_path / "table2.toml").write_text(text.replace(old, new))
+    with pytest.raises(InputError, match=message) as caught:
+        read_settings("table2", "smoke", tmp_path)
+    assert "\n" not in str(caught.value).strip()
+    arguments = ["reproduce", "table2", "--profile", "smoke", "--paper-dir", str(tmp_path)]
+    assert main(arguments) == 1
+    assert "vqpu:" in capsys.readouterr().err
+
+
+BAD_ARGUMENTS = [
+    (["table9"], "Unknown item 'table9'"),
+    (["table2", "--profile", "gpu"], "Unknown profile 'gpu'"),
+    (["table2", "--profile", "smoke", "--seeds", "0,x"], "--seeds must be"),
+    (["table2", "--profile", "smoke", "--seeds", "1,1"], "--seeds must be"),
+    (["table2", "--profile", "smoke", "--only", "nothing-like-it"], "No run of table2 has"),
+    (["table2", "--paper-dir", "/nowhere"], "is not there"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_ARGUMENTS, ids=lambda case: str(case))
+def test_command__mistake__one_line(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    places = ["--results-dir", str(tmp_path)]
+    if "--paper-dir" not in arguments:
+        places += ["--paper-dir", str(PAPER)]
+    assert main(["reproduce", *arguments, *places]) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_show__no_records__marks_all_as_missing_and_never_trains(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> Outcome:
+        raise AssertionError("--show must not train")
+
+    for name in MINE:
+        monkeypatch.setattr(load_item(name), "run", fail)
+        shown = show_item(request_for(name, tmp_path))
+        assert "missing" in shown.markdown
+        assert len({tuple(row) for row in shown.rows}) == 1
+    assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".csv", ".png"}
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing of ours catches it."""
+
+
+def fake_run(config: dict[str, Any], _: Path | None) -> Outcome:
+    accuracy = 0.5 + 0.01 * len(config["row"])
+    row = {"stage": 0, "step": 4, "epoch": 1.0, "seconds": 1.0, "accuracy": accuracy}
+    vq = {"nearest_center": accuracy, "center_distance": 2.0, "top_distance": True}
+    history = [row | vq] if config["method"] == "vq" else [row]
+    metrics = {"seconds": 2.0, "n_epochs": 1.0, "test_accuracy": accuracy, "best_check": 0}
+    return Outcome(metrics, history)
+
+
+def test_resumption__killed_between_runs__same_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: Any = load_item("table2")
+    monkeypatch.setattr(module, "run", fake_run)
+    run_item(request_for("table2", tmp_path / "whole"))
+    whole = show_item(request_for("table2", tmp_path / "whole"))
+    made: list[str] = []
+
+    def interrupted(config: dict[str, Any], data_dir: Path | None) -> Outcome:
+        if len(made) == 4:
+            raise Killed
+        made.append(config["row"])
+        return fake_run(config, data_dir)
+
+    monkeypatch.setattr(module, "run", interrupted)
+    with pytest.raises(Killed):
+        run_item(request_for("table2", tmp_path / "cut"))
+    partly = show_item(request_for("table2", tmp_path / "cut"))
+    assert "missing" in partly.markdown
+    monkeypatch.setattr(module, "run", fake_run)
+    run_item(request_for("table2", tmp_path / "cut"))
+    again = show_item(request_for("table2", tmp_path / "cut"))
+    assert again.markdown == whole.markdown
+    assert again.rows == whole.rows
+
+
+def test_resumption__mark_is_gone__run_is_made_again_and_others_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: Any = load_item("table2")
+    made: list[str] = []
+
+    def run(config: dict[str, Any], data_dir: Path | None) -> Outcome:
+        made.append(config["row"])
+        return fake_run(config, data_dir)
+
+    monkeypatch.setattr(module, "run", run)
+    request = request_for("table2", tmp_path)
+    run_item(request)
+    assert len(made) == 11
+    (tmp_path / "table2" / "digits-even-odd_alpha0.5_naive_seed0" / "done.json").unlink()
+    run_item(request)
+    assert made[11:] == ["naive"]
+
+
+def test_other_config__finished_run__refused_and_says_what_to_delete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: Any = load_item("table2")
+    monkeypatch.setattr(module, "run", fake_run)
+    request = request_for("table2", tmp_path / "results", only="naive")
+    run_item(request)
+    shutil.copytree(PAPER, tmp_path / "paper")
+    path = tmp_path / "paper" / "table2.toml"
+    path.write_text(path.read_text().replace("n_judged = 50", "n_judged = 51"))
+    changed = request._replace(paper_dir=tmp_path / "paper")
+    for act in (run_item, show_item):
+        with pytest.raises(InputError, match=r"naive_seed0 holds .*different: n_judged.*Delete"):
+            act(changed)
+
+
+def test_record__broken_file__says_which_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: Any = load_item("table2")
+    monkeypatch.setattr(module, "run", fake_run)
+    request = request_for("table2", tmp_path, only="oracle")
+    run_item(request)
+    folder = tmp_path / "table2" / "digits-even-odd_alpha0.5_oracle_seed0"
+    (folder / "metrics.json").write_text("{")
+    with pytest.raises(InputError, match=r"metrics.json cannot be read .*Delete the folder"):
+        show_item(request)
+
+
+def test_failing_run__the_others_are_made_and_the_failure_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module: Any = load_item("table2")
+
+    def run(config: dict[str, Any], data_dir: Path | None) -> Outcome:
+        if config["row"] == "vq":
+            raise NonFiniteLossError("The loss is not finite.")
+        return fake_run(config, data_dir)
+
+    monkeypatch.setattr(module, "run", run)
+    with pytest.raises(FailedRunsError, match=r"1 of 11 runs failed.*vq_seed0: The loss"):
+        run_item(request_for("table2", tmp_path))
+    assert len(list((tmp_path / "table2").glob("*/done.json"))) == 10
+    places = ["--paper-dir", str(PAPER), "--results-dir", str(tmp_path)]
+    assert main(["reproduce", "table2", "--profile", "smoke", *places]) == 1
+    assert "| vq | chosen check | - | missing |" in capsys.readouterr().out
+
+
+def test_expected__every_number__stands_in_its_table(tmp_path: Path) -> None:
+    expected = tomllib.loads((PAPER / "expected.toml").read_text())
+    for name in ("table1", "table2", "table3"):
+        assert name in expected
+        rows = show_item(Request(name, "cpu", PAPER, tmp_path)).rows
+        if name == "table1":
+            shown = {row["method"]: row["paper_epochs"] for row in rows}
+            for method, epochs in expected[name]["epochs"].items():
+                assert shown[method] == epochs
+            continue
+        text = (tmp_path / f"{name}.md").read_text()
+        for cell in expected[name]["cells"]:
+            printed = f"{cell['value']:g} ± {cell['std']:g}"
+            methods = cell.get("rows", [cell.get("row")])
+            for method in methods:
+                assert any(
+                    line.startswith(f"| {method} |") and f"| {printed} |" in line
+                    for line in text.splitlines()
+                )
+    assert len(expected["table2"]["cells"]) == 4 * 6
+    assert len(expected["table3"]["cells"]) == 3 + 8
+
+
+PUBLISHED = [name for name in ITEMS if (ROOT / RESULTS["cpu"] / f"{name}.md").exists()]
+
+
+@pytest.mark.parametrize("name", PUBLISHED or ["nothing"])
+def test_published__made_again_from_the_records__same_text(name: str, tmp_path: Path) -> None:
+    if name == "nothing":
+        pytest.skip("no item is published yet")
+    folder = tmp_path / "results"
+    shutil.copytree(ROOT / RESULTS["cpu"], folder)
+    shown = show_item(Request(name, "cpu", PAPER, folder))
+    assert (ROOT / RESULTS["cpu"] / f"{name}.md").read_text() == shown.markdown
+    assert (ROOT / RESULTS["cpu"] / f"{name}.csv").read_text() == csv_text(shown)
+
+
+def test_table1__by_hand__first_check_with_90_percent_of_the_best() -> None:
+    from vqpu.reproduce._table1 import first_near_best
+
+    def row(stage: int, epoch: float, accuracy: float) -> dict[str, Any]:
+        return {"stage": stage, "epoch": epoch, "seconds": 10 * epoch, "accuracy": accuracy}
+
+    history = [row(2, 1, 0.99), row(1, 2, 0.6), row(1, 3, 0.81), row(0, 4, 0.9), row(0, 5, 0.85)]
+    assert first_near_best(history) == history[2]  # 0.81 = 0.9 * 0.9; stage 2 was thrown away
+    assert first_near_best([]) is None
+
+
+def test_measures__by_hand() -> None:
+    from vqpu.reproduce._summary import best_check, last_share, metric, summarize, top_distance
+
+    history = [
+        {"stage": 1, "accuracy": 0.99, "nearest_center": 0.1, "top_distance": False},
+        *(
+            {"stage": 0, "accuracy": k / 100, "nearest_center": 0.5, "top_distance": k < 3}
+            for k in range(40)
+        ),
+    ]
+    record = Record({}, {"test_accuracy": 0.8, "seconds": 10.0, "n_epochs": 2.0}, history)
+    assert last_share(0.05)(record) == [0.38, 0.39]
+    assert last_share(0.1)(record) == [0.36, 0.37, 0.38, 0.39]
+    assert best_check(record) == [0.39]
+    assert top_distance()(record) == [0.0, 0.01, 0.02]
+    other = Record({}, {"test_accuracy": 0.9, "seconds": 20.0, "n_epochs": 4.0})
+    found = summarize([record, other, Record({})], metric("test_accuracy"))
+    assert found.mean == pytest.approx(85)
+    assert found.std == pytest.approx(5)
+    assert (found.n_seeds, found.n_missing, found.epochs, found.seconds) == (2, 1, 3.0, 15.0)
+    assert found.text == "85.00 ± 5.00"
+    assert found.runs == "2 (1 missing)"
+    failed = Record({}, {"failed": "collapsed codes"})
+    assert summarize([failed], metric("test_accuracy")).text == "collapsed"
+    assert summarize([Record({})], metric("test_accuracy")).text == "missing"
+
+
+def test_readme__a_command_for_every_item() -> None:
+    text = (PAPER / "README.md").read_text()
+    for name in ITEMS:
+        assert f"`vqpu reproduce {name}" in text
+    assert read_expected("figure4", PAPER) == {}
