@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One thread a process: test workers must not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test torture check bench accuracy study tables metrics priors gaussians rivals clean
+.PHONY: demo test torture check bench accuracy study tables metrics priors gaussians tedn-rates clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -49,8 +49,8 @@ priors: $(VENV)/.installed
 gaussians: $(VENV)/.installed
 	$(BIN)/python benchmarks/gaussians.py
 
-rivals: $(VENV)/.installed
-	$(BIN)/python benchmarks/rivals.py $(DATA_DIR)
+tedn-rates: $(VENV)/.installed
+	$(BIN)/python benchmarks/tedn_rates.py $(DATA_DIR)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
