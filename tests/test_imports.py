@@ -43,7 +43,7 @@ ALLOWED: dict[str, set[str]] = {
         "training",
     },
     "_parts": {
-        "errors", "_estimator", "_parameters", "_posterior", "_seeding", "_sources", "training",
+        "errors", "nn", "_estimator", "_parameters", "_posterior", "_seeding", "_sources", "training",
         "vq",
     },
     "_classifier": {
