@@ -43,8 +43,8 @@ ALLOWED: dict[str, set[str]] = {
         "training",
     },
     "_parts": {
-        "errors", "nn", "_estimator", "_parameters", "_posterior", "_seeding", "_sources", "training",
-        "vq",
+        "errors", "_estimator", "_parameters", "_posterior", "_seeding", "_sources", "nn",
+        "training", "vq",
     },
     "_classifier": {
         "_labels", "_parameters", "_parts", "_posterior", "_resuming", "_seeding", "_sources",
