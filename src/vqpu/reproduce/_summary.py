@@ -164,11 +164,22 @@ def sizes_text(records: Mapping[str, Record]) -> str:
     return (
         f"Sizes: {'; '.join(tasks.values())}. Budget: {budget} steps of the main stage. Every "
         f"check was judged on {configs[0]['n_judged']:,} random test samples (the whole test set "
-        "where it is smaller), the chosen and the last check on the whole test set; no label "
-        "steered anything. Accuracies in per cent."
+        "where it is smaller), the chosen and the last check on the whole test set; no true "
+        "label steered training or stopping. Accuracies in per cent."
     )
 
 
 def _size(config: Config) -> str:
     pixels = f" at {config['image_size']} px" if config["image_size"] else ""
     return f"{config['task']}: P {config['n_positive']:,}, U {config['n_unlabeled']:,}{pixels}"
+
+
+def draw_points(axes: Any, names: Sequence[str], found: Mapping[str, Summary]) -> None:
+    """Draw mean and spread of every name that has one, a line each, the first at 0."""
+    for place, name in enumerate(names):
+        ours = found.get(name)
+        if ours is not None and ours.mean is not None:
+            axes.errorbar(ours.mean, place, xerr=ours.std, fmt="o", color="#1b6ca8")
+    axes.set_yticks(range(len(names)), names)
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
