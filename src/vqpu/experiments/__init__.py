@@ -8,6 +8,7 @@ from vqpu.experiments._records import read_records as read_records
 from vqpu.experiments._records import run_jobs as run_jobs
 from vqpu.experiments._records import run_missing as run_missing
 from vqpu.experiments._records import write_json as write_json
+from vqpu.experiments._records import write_summary as write_summary
 from vqpu.experiments._reduced import REDUCED_METHODS as REDUCED_METHODS
 from vqpu.experiments._reduced import run_reduced as run_reduced
 from vqpu.experiments._runs import METHODS as METHODS

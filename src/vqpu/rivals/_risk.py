@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -115,10 +115,11 @@ def estimate_alpha(material: Material, outcome: Outcome) -> float:
     return best_bin_alpha(*material.unseen_logits(outcome.state, sets))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PriorNetworkClassifier(LogisticNetworkClassifier):
     """Base of classifiers that need alpha, given or estimated."""
 
-    alpha: Any
+    alpha: float | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
