@@ -99,6 +99,13 @@ def test_table3__cpu__all_cells_of_the_paper() -> None:
     assert rows == {*cells, "2-updated", "default"}
 
 
+def test_default_steps__are_those_of_every_estimator() -> None:
+    from vqpu import NaivePUClassifier, VQKMeansClassifier
+    from vqpu.reproduce._summary import _DEFAULT_STEPS
+
+    assert VQKMeansClassifier().max_steps == NaivePUClassifier().max_steps == _DEFAULT_STEPS
+
+
 def test_seeds__given__every_method_has_them() -> None:
     settings = read_settings("table2", "cpu", PAPER).with_seeds((7, 8))
     configs = load_item("table2").expand(settings)

@@ -6,6 +6,7 @@ import json
 import platform
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
@@ -119,6 +120,11 @@ def _results(
         running = {pool.submit(_run, function, job): key for key, job in jobs.items()}
         for done in as_completed(running):
             yield running[done], done.result()
+    except BrokenProcessPool as error:
+        raise FailedRunsError(
+            "A worker process died, most likely for want of memory; what had finished is recorded. "
+            "Use fewer workers and run again."
+        ) from error
     finally:  # an interruption must not wait for what has not begun
         pool.shutdown(cancel_futures=True)
 

@@ -31,8 +31,8 @@ _SWEEP = Sweep(
     """
 The share of positives in U is varied, all else is the same. The test split keeps its own share,
 near one half, so a method that reckons with alpha is at home on U, not there: read the first table
-for accuracy and the third for the border-free picture. In brackets the number of runs. Oracle and
-methods with "true" in their name are given alpha.
+for accuracy and the third for the border-free picture. In brackets the number of runs. The
+oracle and what has "true" in its name are given alpha; the oracle's border is that of U.
 """,
 )
 

@@ -35,7 +35,8 @@ Half of the population is positive, and P and U have the same sizes in both. Cas
 are drawn apart, so half of U is positive. Single-set: one sample is drawn, and the labelled
 positives are taken out of it, so fewer of U are: alpha = (1 - c) pi / (1 - c pi). Labels are given
 at random (SCAR), so for the same alpha both scenarios are the same to a method; what differs is
-that U no longer looks like the population that is tested on. In brackets the number of runs.
+that U no longer looks like the population that is tested on (the oracle's border, too, is that of
+U). In brackets the number of runs.
 """,
 )
 

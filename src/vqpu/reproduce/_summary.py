@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vqpu.reproduce._items import Record, Row
+from vqpu.reproduce._items import Config, Record, Row
 
 MISSING = "missing"
 COLLAPSED = "collapsed"
+
+_DEFAULT_STEPS = 4_000  # of every network estimator
 
 Measure = Callable[[Record], list[float]]  # fractions; several, where several checks are averaged
 
@@ -154,17 +156,30 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def sizes_text(records: Mapping[str, Record]) -> str:
-    """Return the sizes of the sets of every task, and what was judged, in sentences."""
-    sizes = {}
-    for record in records.values():
-        config = record.config
-        pixels = f" at {config['image_size']} px" if config["image_size"] else ""
-        sizes[config["task"]] = (
-            f"{config['task']}: P {config['n_positive']:,}, U {config['n_unlabeled']:,}{pixels}"
-        )
-        n_judged = config["n_judged"]
+    """Return the sizes of the sets, the budgets and what was judged, in sentences."""
+    configs = [record.config for record in records.values()]
+    tasks = {config["task"]: _size(config) for config in configs}
+    steps = {config["parameters"].get("max_steps", _DEFAULT_STEPS) for config in configs}
+    budget = f"{min(steps):,}" if len(steps) == 1 else f"{min(steps):,} to {max(steps):,}"
     return (
-        f"Sizes: {'; '.join(sizes.values())}. Every check was judged on {n_judged:,} random test "
-        "samples (the whole test set where it is smaller), the chosen and the last check on the "
-        "whole test set; no label steered anything. Accuracies in per cent."
+        f"Sizes: {'; '.join(tasks.values())}. Budget: {budget} steps of the main stage. Every "
+        f"check was judged on {configs[0]['n_judged']:,} random test samples (the whole test set "
+        "where it is smaller), the chosen and the last check on the whole test set; no true "
+        "label steered training or stopping. Accuracies in per cent."
     )
+
+
+def _size(config: Config) -> str:
+    pixels = f" at {config['image_size']} px" if config["image_size"] else ""
+    return f"{config['task']}: P {config['n_positive']:,}, U {config['n_unlabeled']:,}{pixels}"
+
+
+def draw_points(axes: Any, names: Sequence[str], found: Mapping[str, Summary]) -> None:
+    """Draw mean and spread of every name that has one, a line each, the first at 0."""
+    for place, name in enumerate(names):
+        ours = found.get(name)
+        if ours is not None and ours.mean is not None:
+            axes.errorbar(ours.mean, place, xerr=ours.std, fmt="o", color="#1b6ca8")
+    axes.set_yticks(range(len(names)), names)
+    axes.grid(alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)

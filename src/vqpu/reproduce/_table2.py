@@ -14,6 +14,7 @@ from vqpu.reproduce._summary import (
     Summary,
     as_printed,
     best_check,
+    draw_points,
     group,
     last_share,
     main_stage,
@@ -46,11 +47,11 @@ _MEASURES: dict[str, dict[str, Measure]] = {
 _NOTES = """
 "chosen check" is what the method answers with, stopped without any label. "last 5 %" and "last
 10 %" are the paper's last 50 and 100 of 1000 epochs, scaled to the epochs that were trained
-(the column says how many). "best check" of D-GAN is chosen by test labels: the paper stops it
-early by a fully labelled validation set. Epochs are passes over U, warm-ups included; D-GAN's
-are passes over P after its GAN. Seconds are those of training alone. The spread is over seeds
-and, where several checks are averaged, over them; the paper's rows of VQ K-means stand beside
-both of its forms.
+(the column says how many). "best check" of D-GAN is picked afterwards by the very test labels
+it is judged by, so it is an upper bound: the paper stops D-GAN early by a fully labelled
+validation set. Epochs are passes over U, warm-ups included; D-GAN's are passes over P after its
+GAN. Seconds are those of training alone. The spread is over seeds and, where several checks are
+averaged, over them; the paper's rows of VQ K-means stand beside both of its forms.
 """
 
 
@@ -145,14 +146,13 @@ def _draw(figure: Figure, lines: list[_Line]) -> None:
     """Draw the chosen checks of every method, a panel a task; the paper's VQ K-means as a line."""
     tasks = list(dict.fromkeys(line.task for line in lines))
     panels = figure.subplots(1, len(tasks), sharey=True, squeeze=False)[0]
+    rows = list(dict.fromkeys(line.row for line in lines))
     for axes, task in zip(panels, tasks, strict=True):
-        bars = [line for line in lines if line.task == task and line.measure == _CHOSEN]
-        names = [line.row for line in bars]
-        axes.barh(names, [line.ours.mean or 0 for line in bars], color="#1b6ca8")
-        for line in lines:
-            if line.task == task and line.row == "vq" and line.paper is not None:
+        here = [line for line in lines if line.task == task]
+        draw_points(axes, rows, {line.row: line.ours for line in here if line.measure == _CHOSEN})
+        for line in here:
+            if line.row == "vq" and line.paper is not None:
                 axes.axvline(line.paper["value"], color="#b8561b", linestyle="--")
-        axes.set(title=task, xlim=(45, 100), xlabel="test accuracy (%)")
-        axes.invert_yaxis()
-        axes.spines[["top", "right"]].set_visible(False)
+        axes.set(title=task, xlabel="test accuracy (%)")
+    panels[0].invert_yaxis()  # shared by all panels
     figure.suptitle("Chosen checks; dashed: the paper's VQ K-means")

@@ -12,6 +12,7 @@ from vqpu.reproduce._items import Config, Outcome, Record, Row, Shown
 from vqpu.reproduce._summary import (
     Summary,
     as_printed,
+    draw_points,
     markdown_table,
     metric,
     number,
@@ -108,15 +109,16 @@ def _csv_row(line: _Line) -> Row:
 
 
 def _draw(figure: Figure, lines: list[_Line]) -> None:
-    """Draw ours as bars and the paper's as marks."""
+    """Draw ours as points with their spread and the paper's as diamonds."""
     axes = figure.subplots()
     names = [line.row for line in lines]
-    axes.barh(names, [line.widest.mean or 0 for line in lines], color="#1b6ca8", label="ours")
-    printed = [(line.paper["value"], line.row) for line in lines if line.paper is not None]
+    draw_points(axes, names, {line.row: line.widest for line in lines})
+    printed = [
+        (line.paper["value"], place) for place, line in enumerate(lines) if line.paper is not None
+    ]
     if printed:
         values, places = zip(*printed, strict=True)
         axes.plot(values, places, "D", color="#b8561b", label="paper")
-    axes.set(xlim=(45, 100), xlabel="test accuracy (%), 5 largest distances")
+        axes.legend(frameon=False)
+    axes.set(xlabel="test accuracy (%), 5 largest distances")
     axes.invert_yaxis()
-    axes.legend(frameon=False, loc="lower right")
-    axes.spines[["top", "right"]].set_visible(False)
