@@ -16,6 +16,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "vqpu"
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "_atomic": set(),
+    "modelfiles": {"errors", "_atomic"},
     "_labels": {"errors"},
     "_parameters": {"errors"},
     "scenarios": {"errors", "_parameters"},
@@ -30,13 +31,14 @@ ALLOWED: dict[str, set[str]] = {
     "nn": set(),
     "training": {"errors", "_seeding", "_twomeans"},
     "_inference": {"errors", "_sources"},
+    "_saving": {"", "errors", "_contract", "_seeding", "_sources", "modelfiles", "nn", "training"},
     "_feeding": {"_seeding", "_sources", "nn", "training"},
     "vq": {
         "errors", "_feeding", "_inference", "_posterior", "_sources", "_twomeans", "nn",
         "training",
     },
     "_estimator": {
-        "errors", "_contract", "_feeding", "_parameters", "_seeding", "_sources", "nn",
+        "errors", "_contract", "_feeding", "_parameters", "_saving", "_seeding", "_sources", "nn",
         "training",
     },
     "_classifier": {
@@ -51,6 +53,7 @@ ALLOWED: dict[str, set[str]] = {
         "_posterior", "_seeding", "_sources", "_twomeans", "_wrapped", "nn", "scenarios",
         "training",
     },
+    "_loading": {"", "errors", "_classifier", "_saving", "modelfiles", "rivals"},
     "inputs": {"errors", "_atomic", "_parameters"},
     "datasets": {"errors", "_atomic", "_labels", "_parameters", "inputs", "scenarios"},
     "metrics": {"errors", "_labels", "_parameters", "_twomeans", "scenarios"},
@@ -69,6 +72,7 @@ ALLOWED: dict[str, set[str]] = {
 }  # fmt: skip
 
 FORBIDDEN: dict[str, set[str]] = {
+    "modelfiles": {"sklearn"},
     "nn": {"sklearn"},
     "training": {"sklearn"},
     "datasets": {"torch"},

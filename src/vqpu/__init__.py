@@ -29,6 +29,7 @@ _HOMES = {
     "VqpuError": "vqpu.errors",
     "VqpuWarning": "vqpu.errors",
     "diagnose": "vqpu.diagnostics",
+    "load": "vqpu._loading",
     "make_pu": "vqpu.datasets",
     "stack_pu": "vqpu._labels",
 }
@@ -38,6 +39,7 @@ __all__ = ["__version__", *_HOMES]
 if TYPE_CHECKING:
     from vqpu._classifier import VQKMeansClassifier as VQKMeansClassifier
     from vqpu._labels import stack_pu as stack_pu
+    from vqpu._loading import load as load
     from vqpu.datasets import make_pu as make_pu
     from vqpu.diagnostics import diagnose as diagnose
     from vqpu.errors import VqpuError as VqpuError

@@ -9,11 +9,12 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from torch import nn
 
 from vqpu._estimator import NetworkClassifier
 from vqpu._labels import PULabels
 from vqpu._parameters import check_choice, check_integer, check_real, draw_seed
-from vqpu._posterior import theoretical_alpha
+from vqpu._posterior import Posterior, theoretical_alpha
 from vqpu._seeding import (
     Stream,
     choose_device,
@@ -36,11 +37,14 @@ from vqpu.training import (
     train_with_checks,
 )
 from vqpu.vq import (
+    Answer,
     Check,
     Checker,
+    Clusters,
     Judged,
     VQNetwork,
     VQObjective,
+    blank_codebook,
     draw_codebook,
     find_clusters,
     make_answer,
@@ -168,6 +172,8 @@ class VQKMeansClassifier(
     holdout_projections_, holdout_log_odds_ : tuple of two ndarray
         s(x) and the score of labelled positives and of unlabelled samples, each by a member that
         was kept from the sample.
+    n_members_ : int
+        Encoders that were trained.
     input_shape_ : tuple
         ``(d,)`` or ``(channels, height, width)``.
     n_features_in_ : int
@@ -217,6 +223,13 @@ class VQKMeansClassifier(
     >>> model.predict([[3.0, 3.0], [-3.0, -3.0]])
     array([1, 0])
     """
+
+    _saved: tuple[str, ...] = (
+        "cluster_centers_", "alpha_", "theoretical_alpha_", "positive_share_",
+        "holdout_projections_", "holdout_log_odds_", "_answer",
+    )  # fmt: skip
+    _folded: VQNetwork
+    _records = (*NetworkClassifier._records, Answer, Clusters, Posterior)
 
     def __init__(
         self,
@@ -372,8 +385,7 @@ class VQKMeansClassifier(
         self, source: ArraySource, split: Split, seed: int, device: torch.device
     ) -> VQObjective:
         torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
-        output_dim = self.vector_dim * (2 if self.encoding == "distribution" else 1)
-        encoder = self._make_encoder(source, output_dim, split.n_members)
+        encoder = self._make_encoder(source, self._output_dim, split.n_members)
         codebook = draw_codebook(
             self.codebook_size,
             self.vector_dim,
@@ -390,6 +402,20 @@ class VQKMeansClassifier(
             codebook_update=self.codebook_update,
             codebook_rate=self._codebook_rate(),
         )
+
+    def _blank_modules(self) -> dict[str, nn.Module]:
+        codebook = blank_codebook(
+            self.codebook_size,
+            self.vector_dim,
+            encoding=self.encoding,
+            moving_anchors=self.anchors == "moving",
+        )
+        encoder = self._blank_encoder(self._output_dim)
+        return {"network_": VQNetwork(encoder, codebook, self.encoding)}
+
+    @property
+    def _output_dim(self) -> int:
+        return int(self.vector_dim * (2 if self.encoding == "distribution" else 1))
 
     def _codebook_rate(self) -> float:
         if self.codebook_learning_rate is None:

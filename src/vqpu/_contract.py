@@ -12,13 +12,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from vqpu._labels import PULabels, encode_pu_labels
 from vqpu._sources import ArraySource
-from vqpu.errors import InputError, InputTypeError, VqpuError
+from vqpu.errors import InputError, InputTypeError, ModelFileError, VqpuError
 
 
 class CheckedEstimator(BaseEstimator):  # type: ignore[misc]
     """Base of estimators: checks X and y with scikit-learn's sentences but our exception tree."""
 
     _takes_images = True
+
+    def save(self, path: Any, *, extras: dict[str, bytes] | None = None) -> None:  # noqa: ARG002
+        """Refuse: only estimators with a network of vqpu can be saved."""
+        raise ModelFileError(
+            f"{type(self).__name__} cannot be saved: it holds scikit-learn estimators of your "
+            "choice, and a file that brings back any object could run any code when it is read. "
+            "Fit it again where it is needed, or use a classifier with a network."
+        )
 
     def _check_samples(self, X: Any) -> ArraySource:
         """Return the samples of a fit without labels."""

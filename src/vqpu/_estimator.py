@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from vqpu._contract import CheckedEstimator, PUClassifier
+from vqpu._contract import PUClassifier
 from vqpu._feeding import Feed
 from vqpu._parameters import check_choice, check_integer, check_real
+from vqpu._saving import SavedEstimator
 from vqpu._seeding import Stream, choose_device, derive_seed
 from vqpu._sources import ArraySource
 from vqpu.errors import EncoderError, InputError, ParameterError
@@ -33,7 +34,7 @@ _MEMBERS = 5
 _VECTORS_FOR_ONE_MEMBER = 30_000  # vectors are cheap: several members pay up to here
 
 
-class NetworkEstimator(CheckedEstimator):
+class NetworkEstimator(SavedEstimator):
     """Base of estimators that train an encoder.
 
     A subclass implements ``fit`` and stores its parameters; those named in
@@ -106,12 +107,26 @@ class NetworkEstimator(CheckedEstimator):
             torch.from_numpy(moments.mean).view(broadcast), torch.from_numpy(std).view(broadcast)
         )
         shape = source.sample_shape
-        members = [self._build_encoder(shape, output_dim, len(source)) for _ in range(n_members)]
+        self.n_members_, self._dropout = n_members, self._resolve_dropout(source)
+        members = [self._build_encoder(shape, output_dim) for _ in range(n_members)]
         for member in members:
             _check_output(member, shape, output_dim)
         return EncoderEnsemble(normalizer, members)
 
-    def _build_encoder(self, shape: tuple[int, ...], output_dim: int, n_samples: int) -> nn.Module:
+    def _blank_encoder(self, output_dim: int) -> EncoderEnsemble:
+        """Build what ``_make_encoder`` built in the fit that is being restored, without weights."""
+        shape = self.input_shape_
+        blank = torch.empty((shape[0], 1, 1) if len(shape) == 3 else shape, dtype=torch.float64)
+        members = [self._build_encoder(shape, output_dim) for _ in range(self.n_members_)]
+        return EncoderEnsemble(InputNormalizer(blank, blank.clone()), members)
+
+    def _resolve_dropout(self, source: ArraySource) -> float:
+        if self.dropout is not None:
+            return float(self.dropout)
+        few, many = _CONV_DROPOUT if source.is_image else _MLP_DROPOUT
+        return few if len(source) < _FEW_SAMPLES else many  # with many it only slows learning down
+
+    def _build_encoder(self, shape: tuple[int, ...], output_dim: int) -> nn.Module:
         is_image = len(shape) == 3
         if callable(self.encoder):
             try:
@@ -132,13 +147,9 @@ class NetworkEstimator(CheckedEstimator):
                 "images, (n, h, w), (n, h, w, c) or (n, c, h, w)" if name == "conv" else "(n, d)"
             )
             raise InputError(f"encoder={name!r} needs {needed}. Got samples of shape {shape}.")
-        dropout = self.dropout
-        if dropout is None:  # with many samples it only slows learning down
-            few, many = _CONV_DROPOUT if is_image else _MLP_DROPOUT
-            dropout = few if n_samples < _FEW_SAMPLES else many
         if is_image:
-            return ConvEncoder(shape, output_dim, dropout)
-        return MLPEncoder(shape, output_dim, self.n_vectors, dropout)
+            return ConvEncoder(shape, output_dim, self._dropout)
+        return MLPEncoder(shape, output_dim, self.n_vectors, self._dropout)
 
     def _augmentation(self, source: ArraySource) -> Augmentation:
         """Resolve ``augment``: grey images are shifted, colour images mirrored as well."""
@@ -174,6 +185,8 @@ class NetworkEstimator(CheckedEstimator):
 
 class NetworkClassifier(PUClassifier, NetworkEstimator):
     """Base of classifiers that train an encoder on two sets of samples."""
+
+    _saved: tuple[str, ...] = ("classes_", "n_holdout_")
 
 
 def _check_output(encoder: nn.Module, shape: tuple[int, ...], output_dim: int) -> None:

@@ -34,6 +34,14 @@ class DownloadError(VqpuError, OSError):
     """A file that could not be fetched, or that is not the file it should be."""
 
 
+class ModelFileError(VqpuError, OSError):
+    """A model file that cannot be written, or that is not the file it should be."""
+
+
+class CheckpointError(VqpuError, OSError):
+    """A checkpoint that cannot be written, or that belongs to another fit."""
+
+
 class ParameterError(VqpuError, ValueError):
     """An estimator parameter outside its range."""
 

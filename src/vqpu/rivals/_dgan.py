@@ -92,6 +92,7 @@ class DGANClassifier(GANClassifier):
     """
 
     _title = "D-GAN"
+    _saved: tuple[str, ...] = ("gan_history_",)
     _spectral = True
 
     def __init__(

@@ -175,6 +175,7 @@ class DistPUClassifier(PriorNetworkClassifier):
     """
 
     _title = "Dist-PU"
+    _saved: tuple[str, ...] = ("warmup_history_",)
 
     def __init__(
         self,

@@ -120,6 +120,7 @@ class GANClassifier(LogisticNetworkClassifier):
     """
 
     n_members = 1
+    _saved: tuple[str, ...] = ("generator_", "_layout")
     _generator_average = 0.999
     _spectral: bool  # whether the discriminator has spectral norm
 
@@ -192,6 +193,12 @@ class GANClassifier(LogisticNetworkClassifier):
         super()._check_parameters()
         check_integer("latent_dim", self.latent_dim, 1)
         check_real("gan_learning_rate", self.gan_learning_rate, 0, open_low=True)
+
+    def _blank_modules(self) -> dict[str, nn.Module]:
+        shape = self.input_shape_
+        blank = torch.empty((shape[0], 1, 1) if len(shape) == 3 else shape, dtype=torch.float64)
+        generator = Generator(shape, self.latent_dim, blank, blank.clone())
+        return {**super()._blank_modules(), "generator_": generator}
 
     def _make_gan(self, source: ArraySource, encoder: EncoderEnsemble, seed: int) -> GAN:
         self._layout = source.layout

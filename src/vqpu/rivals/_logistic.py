@@ -315,6 +315,10 @@ class LogisticNetworkClassifier(NetworkClassifier):
         if fitted.warmup is not None:
             self.warmup_history_ = fitted.warmup.history
 
+    def _blank_modules(self) -> dict[str, nn.Module]:
+        encoder = self._blank_encoder(self.vector_dim)
+        return {"network_": PooledLogit(encoder, self.vector_dim)}
+
     def _make_network(self, material: Material, seed: int) -> PooledLogit:
         torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
         encoder = self._make_encoder(material.source, self.vector_dim, material.split.n_members)

@@ -119,6 +119,7 @@ class PriorNetworkClassifier(LogisticNetworkClassifier):
     """Base of classifiers that need alpha, given or estimated."""
 
     alpha: Any
+    _saved: tuple[str, ...] = ("alpha_",)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

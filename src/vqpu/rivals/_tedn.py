@@ -147,6 +147,7 @@ class _SelectingClassifier(LogisticNetworkClassifier):
     """What both classifiers share: a warm-up of P against U, then the selection."""
 
     warmup: Any
+    _saved: tuple[str, ...] = ("alpha_", "warmup_history_")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -140,6 +140,7 @@ class VPUClassifier(LogisticNetworkClassifier):
     """
 
     _title = "VPU"
+    _saved: tuple[str, ...] = ("largest_phi_",)
 
     def __init__(
         self,

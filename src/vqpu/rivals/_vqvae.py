@@ -152,6 +152,7 @@ class VQVAE(
     """
 
     encoder, dropout, augment, n_members = "auto", 0.0, "none", 1
+    _saved: tuple[str, ...] = ("cluster_centers_", "labels_", "_layout")
 
     def __init__(
         self,
@@ -271,13 +272,22 @@ class VQVAE(
     def _make_network(self, source: ArraySource, seed: int) -> Autoencoder:
         torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
         encoder = self._make_encoder(source, self.vector_dim, 1)
-        decoder = (
-            ConvDecoder(source.sample_shape, self.vector_dim)
-            if source.is_image
-            else MLPDecoder(source.sample_shape, self.n_vectors * self.vector_dim)
-        )
+        decoder = self._make_decoder(source.sample_shape)
         codes = _first_codes(encoder, source, self.codebook_size, seed)
         return Autoencoder(encoder, Codebook(codes), decoder).to(self._device)
+
+    def _make_decoder(self, shape: tuple[int, ...]) -> nn.Module:
+        if len(shape) == 3:
+            return ConvDecoder(shape, self.vector_dim)
+        return MLPDecoder(shape, self.n_vectors * self.vector_dim)
+
+    def _blank_modules(self) -> dict[str, nn.Module]:
+        encoder, decoder = (
+            self._blank_encoder(self.vector_dim),
+            self._make_decoder(self.input_shape_),
+        )
+        codebook = Codebook(torch.empty(self.codebook_size, self.vector_dim))
+        return {"network_": Autoencoder(encoder, codebook, decoder)}
 
     def _train(self, source: ArraySource, seed: int) -> Outcome:
         network = self._make_network(source, seed)

@@ -10,5 +10,6 @@ from vqpu.vq._clusters import Clusters as Clusters
 from vqpu.vq._clusters import find_clusters as find_clusters
 from vqpu.vq._network import Encodings as Encodings
 from vqpu.vq._network import VQNetwork as VQNetwork
+from vqpu.vq._network import blank_codebook as blank_codebook
 from vqpu.vq._network import draw_codebook as draw_codebook
 from vqpu.vq._objective import VQObjective as VQObjective

@@ -125,3 +125,17 @@ def draw_codebook(
     if anchor_mean is not None:
         vectors[size // 2 :] += anchor_mean
     return Codebook(vectors, moving_anchors=moving_anchors)
+
+
+def blank_codebook(size: int, dim: int, *, encoding: str, moving_anchors: bool) -> Codebook:
+    """Return a codebook as :func:`draw_codebook` does, whose codes are still to be filled in.
+
+    Parameters
+    ----------
+    size, dim : int
+    encoding : str
+    moving_anchors : bool
+    """
+    if encoding != "codes":
+        return Codebook(torch.empty(2, dim))
+    return Codebook(torch.empty(size, dim), moving_anchors=moving_anchors)
