@@ -65,7 +65,7 @@ ALLOWED: dict[str, set[str]] = {
     "export": {"errors", "_atomic", "_classifier", "nn"},
     "serving": {
         "errors", "_atomic", "_classifier", "_contract", "_loading", "_parameters", "evidence",
-        "inputs", "metrics", "modelfiles", "rivals",
+        "inputs", "metrics", "modelfiles", "rivals", "scenarios",
     },
     "cli": {"", "errors", "datasets", "experiments", "export", "serving"},
     "__main__": {"cli"},
@@ -86,7 +86,7 @@ FORBIDDEN: dict[str, set[str]] = {
     "_posterior": {"torch", "sklearn"},
     "_wrapped": {"torch"},
     "priors": {"torch"},
-    "cli": {"torch", "sklearn"},
+    "cli": {"torch", "sklearn", "pyarrow", "matplotlib", "PIL", "numpy"},
 }
 
 NOWHERE = {"pickle", "joblib", "dill", "cloudpickle", "shelve", "marshal"}
@@ -162,6 +162,8 @@ def test_import_vqpu__loads_nothing_heavy() -> None:
         ["demo", "--help"],
         ["data", "--help"],
         ["data", "fetch", "--help"],
+        *([name, "--help"] for name in ("fit", "predict", "rank", "inspect", "evaluate", "export")),
+        ["compare", "--help"],
     ],
 )
 def test_help__loads_neither_torch_nor_scikit_learn(arguments: list[str]) -> None:
@@ -170,7 +172,8 @@ def test_help__loads_neither_torch_nor_scikit_learn(arguments: list[str]) -> Non
         "with contextlib.redirect_stdout(io.StringIO()):\n"
         f"    assert main({arguments!r}) == 0"
     )
-    assert not loaded_after(code) & {"torch", "sklearn", "matplotlib", "numpy"}
+    heavy = {"torch", "sklearn", "matplotlib", "numpy", "pyarrow", "PIL", "pydantic", "onnx"}
+    assert not loaded_after(code) & heavy
 
 
 def test_public_names__all_there() -> None:

@@ -126,8 +126,8 @@ def export_onnx(
 ) -> Exported:
     """Write a model as an ONNX graph with a free number of samples, if it answers as the model.
 
-    The graph takes what ``fit`` was given: its input "x" has shape (n, *sample_shape). To get scores
-    alone, name "score" as the only output and set ``only_execute_path_to_fetches`` in
+    The graph takes what ``fit`` was given: its input "x" has shape (n, *sample_shape). To get
+    scores alone, name "score" as the only output and set ``only_execute_path_to_fetches`` in
     onnxruntime's run options, which spares the search for codes.
 
     Parameters
@@ -181,9 +181,7 @@ def _default_dtype(shape: tuple[int, ...]) -> str:
     return "float64" if len(shape) == 1 else "float32"
 
 
-def _random_samples(
-    model: VQKMeansClassifier, shape: tuple[int, ...], dtype: str
-) -> NDArray[Any]:
+def _random_samples(model: VQKMeansClassifier, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
     """Draw samples with the mean and the spread of the training data, per feature or channel."""
     normalizer = model._folded.encoder.normalizer
     mean, std = (part.cpu().numpy() for part in (normalizer.mean, normalizer.std))

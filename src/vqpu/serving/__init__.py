@@ -4,7 +4,7 @@ from vqpu.serving._comparison import METHODS as METHODS
 from vqpu.serving._comparison import Comparison as Comparison
 from vqpu.serving._comparison import compare as compare
 from vqpu.serving._evaluation import evaluate as evaluate
-from vqpu.serving._evaluation import open_labeled_input as open_labeled_input
+from vqpu.serving._evaluation import evaluate_file as evaluate_file
 from vqpu.serving._fitting import fit_files as fit_files
 from vqpu.serving._input_contract import CONTRACT_FILE as CONTRACT_FILE
 from vqpu.serving._input_contract import InputContract as InputContract

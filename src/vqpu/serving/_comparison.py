@@ -116,9 +116,7 @@ def compare(
     return Comparison(scenario, share, source, (n_positive, len(judged) - n_positive), rows)
 
 
-def _check_request(
-    methods: Sequence[str], alpha: float | None, parameters: dict[str, Any]
-) -> None:
+def _check_request(methods: Sequence[str], alpha: float | None, parameters: dict[str, Any]) -> None:
     for name in methods:
         check_choice("method", name, tuple(METHODS))
     if not methods or len(set(methods)) != len(methods):
@@ -150,9 +148,7 @@ def _make(name: str, seed: int, parameters: dict[str, Any]) -> Any:
     return model.set_params(**{key: value for key, value in parameters.items() if key in known})
 
 
-def _fit(
-    model: Any, data: PUData, rest: NDArray[np.int64], judged: NDArray[np.int64]
-) -> _Fitted:
+def _fit(model: Any, data: PUData, rest: NDArray[np.int64], judged: NDArray[np.int64]) -> _Fitted:
     started = time.perf_counter()
     model.fit(data.X[rest], data.y[rest])
     seconds = time.perf_counter() - started
@@ -160,9 +156,7 @@ def _fit(
     return _Fitted(scores, getattr(model, "alpha_", None), seconds)
 
 
-def _shared_alpha(
-    alpha: float | None, fitted: dict[str, _Fitted | VqpuError]
-) -> tuple[float, str]:
+def _shared_alpha(alpha: float | None, fitted: dict[str, _Fitted | VqpuError]) -> tuple[float, str]:
     if alpha is not None:
         return alpha, "given"
     found = {

@@ -21,8 +21,10 @@ from vqpu.metrics import (
     pu_zero_one_risk,
     score_with_truth,
 )
+from vqpu.scenarios import Scenario
 from vqpu.serving._input_contract import InputContract, check_kind, open_input
-from vqpu.serving._scoring import Answers
+from vqpu.serving._models import open_model
+from vqpu.serving._scoring import Answers, answers_to
 
 _ROWS = 4096
 
@@ -35,7 +37,6 @@ def open_labeled_input(
     positive: str | None,
     labels_file: str | Path | None = None,
     file_column: str = "file",
-    id_column: str | None = None,
 ) -> Iterator[Chunk]:
     """Give the samples of labelled input with ``y``, chunk by chunk.
 
@@ -49,7 +50,6 @@ def open_labeled_input(
         have neither.
     labels_file, file_column : path and str
         For a folder: the CSV with the labels, and its column of file names.
-    id_column : str or None
     """
     check_kind(contract, path)
     if contract.kind == "array":
@@ -58,10 +58,12 @@ def open_labeled_input(
         return _in_chunks(read_array_file(path))
     label, positive = label or contract.label, positive or contract.positive
     if label is None or positive is None:
-        raise UsageError("Say which column holds the labels and which value is positive: "
-                         "--label COLUMN --positive VALUE.")  # fmt: skip
+        raise UsageError(
+            "Say which column holds the labels and which value is positive: --label COLUMN "
+            "--positive VALUE."
+        )
     if contract.kind == "table":
-        return open_input(contract, path, id_column=id_column, label=label, positive=positive)
+        return open_input(contract, path, label=label, positive=positive)
     if labels_file is None:
         raise UsageError("A folder of images needs --labels FILE.csv, which names its files.")
     data = read_labeled_images(
@@ -80,6 +82,41 @@ def _in_chunks(data: PUData) -> Iterator[Chunk]:
     for start in range(0, len(data.X), _ROWS):
         some = slice(start, start + _ROWS)
         yield Chunk(np.asarray(data.X[some]), data.names[some], data.y[some])
+
+
+def evaluate_file(
+    model_path: str | Path,
+    input_path: str | Path,
+    *,
+    label: str | None = None,
+    positive: str | None = None,
+    labels_file: str | Path | None = None,
+    file_column: str = "file",
+    scenario: str | None = None,
+    alpha: float | None = None,
+) -> dict[str, Any]:
+    """Score a model on labelled input; parameters as in the functions below.
+
+    Without ``alpha``, a scenario takes the model's own estimate.
+    """
+    if scenario is None and alpha is not None:
+        raise UsageError("--alpha is for scores without negatives: give --scenario with it.")
+    if scenario is not None:
+        Scenario.parse(scenario)
+    model = open_model(model_path)
+    if scenario is not None and alpha is None:
+        alpha = getattr(model.estimator, "alpha_", None)
+        if alpha is None:
+            raise UsageError("The model has no estimate of alpha: give --alpha.")
+    chunks = open_labeled_input(
+        model.contract,
+        input_path,
+        label=label,
+        positive=positive,
+        labels_file=labels_file,
+        file_column=file_column,
+    )
+    return evaluate(answers_to(model.estimator, chunks), scenario=scenario, alpha=alpha)
 
 
 def evaluate(
@@ -107,7 +144,11 @@ def evaluate(
     """
     y, scores, probabilities = _gather(answers)
     predictions = (scores > 0).astype(np.int8)
-    counts = {"n_samples": len(y), "n_positive": int(y.sum()), "called_positive": int((scores > 0).sum())}  # fmt: skip
+    counts = {
+        "n_samples": len(y),
+        "n_positive": int(y.sum()),
+        "n_called_positive": int(predictions.sum()),
+    }
     if y.all() or not y.any():
         raise InputError(
             f"Of {len(y)} samples {int(y.sum())} have the positive value. Scores need both kinds."

@@ -36,7 +36,7 @@ def fit_files(settings: FitSettings, *, quiet: bool = False) -> VQKMeansClassifi
     model = VQKMeansClassifier(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
     data, contract = read_sources(settings, quiet=quiet)
-    model.fit(data.X, data.y, checkpoint_dir=checkpoints, on_interrupt="keep-best")
+    model.fit(data.X, data.y)
     extras = {CONTRACT_FILE: contract.to_json(), **make_evidence(model, data)}
     model.save(settings.out, extras=extras)
     return model
@@ -51,7 +51,7 @@ def _checkpoint_folder(settings: FitSettings) -> Path | None:
     folder = Path(settings.checkpoint_dir or default)
     if not settings.resume and folder.is_dir() and any(folder.iterdir()):
         raise UsageError(
-            f"{folder} is not empty. Pass --resume to go on from its checkpoints, or choose another "
-            "folder."
+            f"{folder} is not empty. Pass --resume to go on from its checkpoints, or choose "
+            "another folder."
         )
     return folder

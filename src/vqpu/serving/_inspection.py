@@ -32,9 +32,7 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
     bundle, model = read_model(path), open_model(path)
     estimator = model.estimator
     fitted = {
-        name.rstrip("_"): getattr(estimator, name)
-        for name in _FITTED
-        if hasattr(estimator, name)
+        name.rstrip("_"): getattr(estimator, name) for name in _FITTED if hasattr(estimator, name)
     }
     best = estimator.history_[estimator.best_check_]
     contract = json.loads(model.contract.to_json())
