@@ -107,7 +107,9 @@ class ScoringGraph(nn.Module):
     def _projection(self, vectors: Tensor) -> Tensor:
         book = self.network.codebook
         n_members = len(self.network.encoder.members)
-        by_member = vectors.unflatten(1, (n_members, -1))
+        # Only the number of samples stays open in the graph: K and p are numbers here.
+        _, n_vectors, dim = vectors.shape
+        by_member = vectors.reshape(-1, n_members, n_vectors // n_members, dim)
         places = project_on_anchors(by_member, book.positive_anchor, book.unlabeled_anchor)
         return places.mean(dim=1)
 
@@ -138,14 +140,15 @@ def export_onnx(
         Ends in .onnx.
     sample_shape : tuple or None
         (d,), (h, w), (h, w, c) or (c, h, w). None takes ``model.input_shape_``.
-    dtype : {"uint8", "float32", "float64"} or None
-        Of the input. None takes float64 for vectors and float32 for images.
+    dtype : str or None
+        Of the input: "uint8", "float32" or "float64"; of other types the one that the model turns
+        them into. None takes float64 for vectors and float32 for images.
     """
     path = Path(path)
     _check_request(model, path)
     shape = tuple(sample_shape or model.input_shape_)
     graph = ScoringGraph(model, channels_last=_is_channels_last(shape, model.input_shape_)).eval()
-    samples = _random_samples(model, shape, dtype or _default_dtype(shape))
+    samples = _random_samples(model, shape, _input_dtype(dtype or _default_dtype(shape)))
     content = _to_onnx(graph, samples)
     exported = _compare(model, graph, content, samples, path)
     try:
@@ -181,9 +184,17 @@ def _default_dtype(shape: tuple[int, ...]) -> str:
     return "float64" if len(shape) == 1 else "float32"
 
 
+def _input_dtype(name: str) -> str:
+    """Return what ArraySource makes of a dtype."""
+    dtype = np.dtype(name)
+    if name in ("uint8", "float32", "float64"):
+        return name
+    return "float64" if dtype.kind in "iu" or dtype.itemsize > 4 else "float32"
+
+
 def _random_samples(model: VQKMeansClassifier, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
     """Draw samples with the mean and the spread of the training data, per feature or channel."""
-    normalizer = model._folded.encoder.normalizer
+    normalizer: Any = model._folded.encoder.normalizer
     mean, std = (part.cpu().numpy() for part in (normalizer.mean, normalizer.std))
     rng = np.random.default_rng(0)
     samples = mean + std * rng.standard_normal((_CHECKED, *model.input_shape_))
@@ -211,7 +222,8 @@ def _to_onnx(graph: ScoringGraph, samples: NDArray[Any]) -> bytes:
             verbose=False,
         )
     assert program is not None
-    content: bytes = program.model_proto.SerializeToString()
+    proto: Any = program.model_proto
+    content: bytes = proto.SerializeToString()
     return content
 
 

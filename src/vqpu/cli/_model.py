@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-Model = Annotated[Path, typer.Argument(help="Directory of a model.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
 
 
 def inspect(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-Model = Annotated[Path, typer.Argument(help="Directory of a model.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
 InputPath = Annotated[
     str,
     typer.Argument(metavar="INPUT", help="Folder, array or table, of the kind that was fitted."),

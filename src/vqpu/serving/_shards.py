@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from vqpu.errors import UsageError
 from vqpu.inputs import Chunk
 
 
-class Shard(NamedTuple):
+@dataclass(frozen=True)
+class Shard:
     """The samples at ``number - 1``, ``number - 1 + count``, ...
 
     Attributes

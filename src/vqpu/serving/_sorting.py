@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import heapq
 import json
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -17,7 +17,8 @@ from vqpu.serving._scoring import Answers
 
 Row = tuple[Any, Any, float, float]
 
-_ROWS_IN_MEMORY = 1 << 16
+_ROWS_IN_MEMORY = 1 << 14
+_BLOCK = 1 << 14
 
 
 def sorted_by_score(
@@ -29,17 +30,20 @@ def sorted_by_score(
     ----------
     answers : iterable of Answers
     folder : Path
-        Where the sorted parts lie meanwhile, in files without a name.
+        Where the sorted parts lie meanwhile, in a file without a name.
     rows_in_memory : int
         Largest number of rows held at a time.
     """
-    with ExitStack() as open_files:
+    with tempfile.TemporaryFile(dir=folder) as file:
         parts = []
         for rows in _batches(_rows(answers), rows_in_memory):
-            file = open_files.enter_context(tempfile.TemporaryFile(dir=folder))
-            _write_part(file, sorted(rows, key=_descending))
-            parts.append(_read_part(file))
-        merged = heapq.merge(*parts, key=_descending)  # stable, as sorted is
+            start = file.tell()
+            for row in sorted(rows, key=_descending):
+                file.write(json.dumps(row).encode() + b"\n")
+            parts.append((start, file.tell()))
+        file.flush()
+        # Stable, as sorted is. One file for all parts: files may not be open by the thousand.
+        merged = heapq.merge(*(_part(file, *part) for part in parts), key=_descending)
         for rows in _batches(merged, rows_in_memory):
             names, labels, scores, probabilities = zip(*rows, strict=True)
             yield Answers(names, np.array(labels), np.array(scores), np.array(probabilities))
@@ -59,12 +63,12 @@ def _batches(rows: Iterator[Row], size: int) -> Iterator[list[Row]]:
         yield batch
 
 
-def _write_part(file: IO[bytes], rows: Iterable[Row]) -> None:
-    for row in rows:
-        file.write(json.dumps(row).encode() + b"\n")
-    file.seek(0)
-
-
-def _read_part(file: IO[bytes]) -> Iterator[Row]:
-    for line in file:
-        yield tuple(json.loads(line))
+def _part(file: IO[bytes], start: int, stop: int) -> Iterator[Row]:
+    """Give the rows between two places of the file, reading a block at a time."""
+    rest = b""
+    while start < stop:
+        block = os.pread(file.fileno(), min(_BLOCK, stop - start), start)
+        start += len(block)
+        *lines, rest = (rest + block).split(b"\n")
+        for line in lines:
+            yield tuple(json.loads(line))

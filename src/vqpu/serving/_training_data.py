@@ -87,7 +87,8 @@ def _read_one(sources: Sources, path: str, quiet: bool) -> TrainingData:
     if kind == "table":
         data = read_table(
             path,
-            **roles,
+            label=sources.label,
+            positive=sources.positive,
             id_column=sources.id_column,
             drop=sources.drop,
             cache_dir=sources.cache_dir,
