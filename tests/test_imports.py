@@ -29,7 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "_contract": {"errors", "_labels", "_sources"},
     "priors": {"errors", "_bestbin", "_parameters", "_wrapped", "scenarios"},
     "nn": set(),
-    "training": {"errors", "_seeding", "_twomeans"},
+    "training": {"errors", "_seeding", "_twomeans", "modelfiles"},
     "_inference": {"errors", "_sources"},
     "_saving": {"", "errors", "_contract", "_seeding", "_sources", "modelfiles", "nn", "training"},
     "_feeding": {"_seeding", "_sources", "nn", "training"},
@@ -37,13 +37,18 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "_feeding", "_inference", "_posterior", "_sources", "_twomeans", "nn",
         "training",
     },
+    "_resuming": {"errors", "_labels", "_parameters", "_saving", "_sources", "modelfiles"},
     "_estimator": {
         "errors", "_contract", "_feeding", "_parameters", "_saving", "_seeding", "_sources", "nn",
         "training",
     },
+    "_parts": {
+        "errors", "_estimator", "_parameters", "_posterior", "_seeding", "_sources", "training",
+        "vq",
+    },
     "_classifier": {
-        "errors", "_estimator", "_labels", "_parameters", "_posterior", "_seeding", "_sources",
-        "nn", "training", "vq",
+        "_labels", "_parameters", "_parts", "_posterior", "_resuming", "_seeding", "_sources",
+        "modelfiles", "nn", "training", "vq",
     },
     "diagnostics": {
         "errors", "_classifier", "_labels", "_parameters", "priors", "training",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -9,56 +10,45 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from torch import nn
 
-from vqpu._estimator import NetworkClassifier
 from vqpu._labels import PULabels
-from vqpu._parameters import check_choice, check_integer, check_real, draw_seed
-from vqpu._posterior import Posterior, theoretical_alpha
+from vqpu._parameters import check_choice
+from vqpu._parts import VQParts
+from vqpu._posterior import theoretical_alpha
+from vqpu._resuming import INTERRUPTS, opened_checkpoints
 from vqpu._seeding import (
     Stream,
     choose_device,
     derive_seed,
     preserved_torch_state,
-    torch_generator,
 )
 from vqpu._sources import ArraySource
-from vqpu.errors import ParameterError
+from vqpu.modelfiles import CheckpointFolder
 from vqpu.nn import fold_batch_norm
 from vqpu.training import (
-    SIGNALS,
     Outcome,
+    Snapshots,
     Split,
     StoppingRule,
-    WeightAverage,
-    draw_check_sample,
     progress_reporter,
     split_holdout,
     train_with_checks,
 )
 from vqpu.vq import (
-    Answer,
     Check,
     Checker,
-    Clusters,
-    Judged,
     VQNetwork,
     VQObjective,
-    blank_codebook,
-    draw_codebook,
-    find_clusters,
-    make_answer,
+    conclude,
     report_trouble,
 )
-from vqpu.vq._answer import DECISIONS
-from vqpu.vq._network import ENCODINGS
-from vqpu.vq._objective import CODEBOOK_RATES, make_optimizer
+from vqpu.vq._objective import make_optimizer
 
 
 class VQKMeansClassifier(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
-    NetworkClassifier,
+    VQParts,
 ):
     r"""PU classifier: an encoder, a codebook and K-means with two clusters.
 
@@ -163,7 +153,7 @@ class VQKMeansClassifier(
         ``top_distance`` marks the five checks with the largest centre distance.
     best_check_ : int
         Index of the chosen row of ``history_``.
-    stop_reason_ : {"patience", "max_steps", "max_epochs"}
+    stop_reason_ : {"patience", "max_steps", "max_epochs", "interrupted"}
         Why training ended.
     n_steps_ : int
         Steps taken.
@@ -223,13 +213,6 @@ class VQKMeansClassifier(
     >>> model.predict([[3.0, 3.0], [-3.0, -3.0]])
     array([1, 0])
     """
-
-    _saved: tuple[str, ...] = (
-        "cluster_centers_", "alpha_", "theoretical_alpha_", "positive_share_",
-        "holdout_projections_", "holdout_log_odds_", "_answer",
-    )  # fmt: skip
-    _folded: VQNetwork
-    _records = (*NetworkClassifier._records, Answer, Clusters, Posterior)
 
     def __init__(
         self,
@@ -291,7 +274,13 @@ class VQKMeansClassifier(
         self.verbose = verbose
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, *, callback: Callable[[Check], None] | None = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        *,
+        callback: Callable[[Check], None] | None = None,
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        on_interrupt: str = "raise",
     ) -> VQKMeansClassifier:
         """Train the encoder, cluster the unlabelled samples and name the positive cluster.
 
@@ -303,21 +292,29 @@ class VQKMeansClassifier(
             Two values: the larger marks labelled positives, the other means unlabelled.
         callback : callable or None
             Called at every check with a :class:`vqpu.vq.Check`; it observes, no more.
+        checkpoint_dir : path or None
+            Folder to write the state of training to at every check. A fit with the same data and
+            parameters goes on from there, and ends with the same model, bit for bit.
+        on_interrupt : {"raise", "keep-best"}
+            Whether Ctrl-C ends the fit with KeyboardInterrupt, or training with the best check so
+            far, if there is one.
 
         Returns
         -------
         self : VQKMeansClassifier
         """
         self._check_parameters()
+        check_choice("on_interrupt", on_interrupt, INTERRUPTS)
         source, labels = self._check_training_data(X, y)
-        seed = draw_seed(self.random_state)
         device = choose_device(self.device)
         n_members = self._count_members(source)
-        split = split_holdout(labels.is_positive, self.holdout, n_members, seed)
-        with preserved_torch_state(device):
-            objective = self._make_objective(source, split, seed, device)
-            checker = self._make_checker(objective, source, split, seed, device)
-            outcome = self._train(objective, checker, callback)
+        with opened_checkpoints(checkpoint_dir, self, source, labels) as (seed, checkpoints):
+            split = split_holdout(labels.is_positive, self.holdout, n_members, seed)
+            with preserved_torch_state(device):
+                objective = self._make_objective(source, split, seed, device)
+                checker = self._make_checker(objective, source, split, seed, device)
+                keeps_best = on_interrupt == "keep-best"
+                outcome = self._train(objective, checker, callback, checkpoints, keeps_best)
         self._conclude(outcome, source, labels, split, seed, device)
         return self
 
@@ -363,67 +360,13 @@ class VQKMeansClassifier(
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[1])
 
-    def _check_parameters(self) -> None:
-        self._check_shared_parameters()
-        check_integer("codebook_size", self.codebook_size, 2)
-        check_choice("encoding", self.encoding, ENCODINGS)
-        check_choice("anchors", self.anchors, ("frozen", "moving"))
-        check_real("anchor_mean", self.anchor_mean, -1e6, 1e6, optional=True)
-        check_choice("codebook_update", self.codebook_update, tuple(CODEBOOK_RATES))
-        check_real("codebook_learning_rate", self.codebook_learning_rate, 0, 1, open_low=True,
-                   open_high=False, optional=True)  # fmt: skip
-        check_choice("stopping_signal", self.stopping_signal, tuple(SIGNALS))
-        check_choice("decision", self.decision, DECISIONS)
-        check_integer("n_init", self.n_init, 1)
-        if self.anchor_mean == 0 and self.encoding != "codes":
-            raise ParameterError(
-                "anchor_mean must differ from 0 for continuous encodings: both targets would be "
-                "the same point. Got 0 instead."
-            )
-
-    def _make_objective(
-        self, source: ArraySource, split: Split, seed: int, device: torch.device
-    ) -> VQObjective:
-        torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
-        encoder = self._make_encoder(source, self._output_dim, split.n_members)
-        codebook = draw_codebook(
-            self.codebook_size,
-            self.vector_dim,
-            encoding=self.encoding,
-            anchor_mean=self.anchor_mean,
-            moving_anchors=self.anchors == "moving",
-            generator=torch_generator(seed, Stream.CODEBOOK),
-        )
-        network = VQNetwork(encoder, codebook, self.encoding).to(device)
-        return VQObjective(
-            network,
-            WeightAverage(network.encoder, self.weight_average),
-            self._make_feeds(source, split, seed, device),
-            codebook_update=self.codebook_update,
-            codebook_rate=self._codebook_rate(),
-        )
-
-    def _blank_modules(self) -> dict[str, nn.Module]:
-        codebook = blank_codebook(
-            self.codebook_size,
-            self.vector_dim,
-            encoding=self.encoding,
-            moving_anchors=self.anchors == "moving",
-        )
-        encoder = self._blank_encoder(self._output_dim)
-        return {"network_": VQNetwork(encoder, codebook, self.encoding)}
-
-    @property
-    def _output_dim(self) -> int:
-        return int(self.vector_dim * (2 if self.encoding == "distribution" else 1))
-
-    def _codebook_rate(self) -> float:
-        if self.codebook_learning_rate is None:
-            return CODEBOOK_RATES[self.codebook_update]
-        return self.codebook_learning_rate
-
     def _train(
-        self, objective: VQObjective, checker: Checker, callback: Callable[[Check], None] | None
+        self,
+        objective: VQObjective,
+        checker: Checker,
+        callback: Callable[[Check], None] | None,
+        checkpoints: CheckpointFolder | None,
+        keeps_best: bool,
     ) -> Outcome:
         """Run the loop; the outcome's state is the averaged network of the best check."""
         max_steps, check_every = self._budget(objective.feeds[0].batches.steps_per_epoch)
@@ -434,48 +377,30 @@ class VQKMeansClassifier(
                 callback(check)
             return check.row
 
+        optimizer = make_optimizer(
+            objective.network, self.learning_rate, self.codebook_update, self._codebook_rate()
+        )
+        rule = StoppingRule(self.stopping_signal, self.patience)
+        snapshots = None
+        if checkpoints is not None:
+            changing = {"network": objective.network, "average": objective.average.averaged}
+            snapshots = Snapshots(checkpoints, changing, optimizer, rule)
         with progress_reporter(self.verbose, "VQ K-means", max_steps) as report:
             outcome = train_with_checks(
                 objective,
-                make_optimizer(
-                    objective.network,
-                    self.learning_rate,
-                    self.codebook_update,
-                    self._codebook_rate(),
-                ),
-                StoppingRule(self.stopping_signal, self.patience),
+                optimizer,
+                rule,
                 state=checker.network,
                 make_row=make_row,
                 report=report,
                 schedule=self.schedule,
                 max_steps=max_steps,
                 check_every=check_every,
+                snapshots=snapshots,
+                keeps_best=keeps_best,
             )
         outcome.history.mark_largest("center_distance", 5, "top_distance")
         return outcome
-
-    def _make_checker(
-        self,
-        objective: VQObjective,
-        source: ArraySource,
-        split: Split,
-        seed: int,
-        device: torch.device,
-    ) -> Checker:
-        averaged = VQNetwork(
-            objective.average.averaged, objective.network.codebook, self.encoding
-        ).eval()
-        return Checker(
-            averaged,
-            source,
-            split,
-            draw_check_sample(split, seed),
-            decision=self.decision,
-            n_starts=self.n_init,
-            seed=derive_seed(seed, Stream.TWO_MEANS),
-            device=device,
-            steps_per_epoch=objective.feeds[0].batches.steps_per_epoch,
-        )
 
     def _conclude(
         self,
@@ -489,30 +414,24 @@ class VQKMeansClassifier(
         """Cluster all unlabelled samples with the chosen network and set fitted attributes."""
         network: VQNetwork = outcome.state
         folded = VQNetwork(fold_batch_norm(network.encoder), network.codebook, self.encoding)
-        unlabeled, positive = (
-            folded.encode(source, np.flatnonzero(mask), device)
-            for mask in (~labels.is_positive, labels.is_positive)
-        )
-        clusters = find_clusters(
-            unlabeled.representation,
-            positive.representation,
+        answer, positive_share, projections, log_odds = conclude(
+            folded,
+            source,
+            split,
+            decision=self.decision,
             n_starts=self.n_init,
             seed=derive_seed(seed, Stream.TWO_MEANS),
+            device=device,
         )
-        indices = split.judged_sets()
-        judged = Judged(split, indices, *(folded.encode(source, part, device) for part in indices))
-        answer = make_answer(self.decision, clusters, judged)
-        held_positive, held_unlabeled = judged.projections()
-        report_trouble(answer, held_unlabeled)
+        report_trouble(answer, projections[1])
         self._answer, self._folded, self._device = answer, folded, device
         self.network_ = network
         self._set_outcome(outcome)
         self.classes_ = labels.classes
         self.input_shape_ = source.sample_shape
-        self.cluster_centers_ = np.vstack([clusters.negative_center, clusters.positive_center])
+        self.cluster_centers_ = np.vstack(answer.clusters[:2])
         self.alpha_ = answer.projection_posterior.alpha
-        self.theoretical_alpha_ = theoretical_alpha(held_positive)
-        self.positive_share_ = float((answer.log_odds(unlabeled) > 0).mean())
+        self.theoretical_alpha_ = theoretical_alpha(projections[0])
+        self.positive_share_ = positive_share
         self.n_holdout_ = split.n_holdout
-        self.holdout_projections_ = held_positive, held_unlabeled
-        self.holdout_log_odds_ = answer.held_out_log_odds(judged)
+        self.holdout_projections_, self.holdout_log_odds_ = projections, log_odds

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from vqpu._parameters import check_choice, check_integer, check_real
 from vqpu._saving import SavedEstimator
 from vqpu._seeding import Stream, choose_device, derive_seed
 from vqpu._sources import ArraySource
-from vqpu.errors import EncoderError, InputError, ParameterError
+from vqpu.errors import EncoderError, InputError, InterruptedWarning, ParameterError
 from vqpu.nn import (
     ENCODERS,
     Augmentation,
@@ -83,6 +84,14 @@ class NetworkEstimator(SavedEstimator):
         self.n_steps_ = int(self.history_[-1]["step"])
         bound = "max_steps" if self.n_steps_ == self.max_steps else "max_epochs"
         self.stop_reason_ = "patience" if outcome.stopped_early else bound
+        if outcome.interrupted:
+            self.stop_reason_ = "interrupted"
+            warnings.warn(
+                f"Training was interrupted: the last check was at step {self.n_steps_}, and the "
+                f"best one, at step {self.history_[self.best_check_]['step']}, was kept.",
+                InterruptedWarning,
+                stacklevel=4,
+            )
 
     def _count_members(self, source: ArraySource) -> int:
         """Resolve ``n_members``: several where they are affordable and samples are few."""

@@ -78,7 +78,7 @@ class SavedEstimator(CheckedEstimator):
         header = {
             "estimator": type(self).__name__,
             "versions": _versions(),
-            "parameters": _plain_parameters(self.get_params(deep=False)),
+            "parameters": plain_parameters(self.get_params(deep=False)),
             "fitted": state,
         }
         write_model(path, header, pack(tensors), extras)
@@ -167,7 +167,13 @@ class SavedEstimator(CheckedEstimator):
         return state
 
 
-def _plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return an estimator's parameters ready for JSON: a function by its name, generators as None.
+
+    Parameters
+    ----------
+    parameters : dict
+    """
     plain = {}
     for name, value in parameters.items():
         if name == "encoder" and callable(value):

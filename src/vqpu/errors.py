@@ -82,5 +82,9 @@ class NoHiddenPositivesWarning(VqpuWarning):
     """No part of the unlabelled data looks like the labelled positives."""
 
 
+class InterruptedWarning(VqpuWarning):
+    """Training was interrupted, and the best state so far was kept."""
+
+
 class BrokenImageWarning(VqpuWarning):
     """Image files were left out because they cannot be decoded."""

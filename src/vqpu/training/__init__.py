@@ -13,6 +13,7 @@ from vqpu.training._loop import take_step as take_step
 from vqpu.training._loop import train as train
 from vqpu.training._loop import train_with_checks as train_with_checks
 from vqpu.training._progress import progress_reporter as progress_reporter
+from vqpu.training._snapshots import Snapshots as Snapshots
 from vqpu.training._split import CheckSample as CheckSample
 from vqpu.training._split import Sets as Sets
 from vqpu.training._split import Split as Split

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from vqpu.errors import NonFiniteLossError
 from vqpu.training._history import History, Row
+from vqpu.training._snapshots import Snapshots
 from vqpu.training._stopping import FixedBudget, StoppingRule
 
 
@@ -51,6 +52,7 @@ def train(
     check_every: int,
     rate_factor: Callable[[int], float],
     check: Callable[[int, dict[str, float]], bool],
+    first_step: int = 0,
 ) -> None:
     """Take optimisation steps and hand over to ``check`` at intervals, until it says stop.
 
@@ -67,6 +69,8 @@ def train(
     check : callable
         Gets the number of steps taken and the mean of every term since the last check; returns
         True to stop.
+    first_step : int
+        Steps that were taken before, up to a check.
 
     Raises
     ------
@@ -76,7 +80,7 @@ def train(
     base_rates = [group["lr"] for group in optimizer.param_groups]
     sums: dict[str, float] = {}
     n_summed = 0
-    for step in range(max_steps):
+    for step in range(first_step, max_steps):
         for group, rate in zip(optimizer.param_groups, base_rates, strict=True):
             group["lr"] = rate * rate_factor(step)
         for name, value in take_step(objective, optimizer, step).items():
@@ -101,12 +105,15 @@ class Outcome(NamedTuple):
         Index of the best check in the history.
     stopped_early : bool
         Whether patience ran out before the steps did.
+    interrupted : bool
+        Whether the user ended training.
     """
 
     state: Any
     history: History
     best_check: int
     stopped_early: bool
+    interrupted: bool = False
 
 
 def train_with_checks(
@@ -120,6 +127,8 @@ def train_with_checks(
     schedule: str,
     max_steps: int,
     check_every: int,
+    snapshots: Snapshots | None = None,
+    keeps_best: bool = False,
 ) -> Outcome:
     """Train with a check now and then, and keep the best one.
 
@@ -136,25 +145,45 @@ def train_with_checks(
     schedule : str
         A member of :data:`SCHEDULES`.
     max_steps, check_every : int
+    snapshots : Snapshots or None
+        Where to go on from, and what to write at every check: of this optimiser and this rule.
+    keeps_best : bool
+        Whether Ctrl-C ends training with the best check so far, if there is one.
     """
-    history = History()
+    history, first_step, is_over = History(), 0, False
+    if snapshots is not None:
+        first_step, is_over = snapshots.resume(history, state)
+    seconds_before = history[-1].get("seconds", 0.0) if len(history) else 0.0
 
     def check(step: int, terms: dict[str, float]) -> bool:
         row = make_row(step, terms)
+        if "seconds" in row:
+            row["seconds"] += seconds_before
         history.append(row)
         report(step, row)
-        return rule.update(row, state)
+        stops = rule.update(row, state)
+        if snapshots is not None:
+            snapshots.write(step, history, is_over=stops or step == max_steps)
+        return stops
 
-    train(
-        objective,
-        optimizer,
-        max_steps=max_steps,
-        check_every=check_every,
-        rate_factor=lambda step: learning_rate_factor(schedule, step, max_steps),
-        check=check,
-    )
+    interrupted = False
+    try:
+        if not is_over:
+            train(
+                objective,
+                optimizer,
+                max_steps=max_steps,
+                check_every=check_every,
+                rate_factor=lambda step: learning_rate_factor(schedule, step, max_steps),
+                check=check,
+                first_step=first_step,
+            )
+    except KeyboardInterrupt:
+        if not keeps_best or rule.best_check < 0:
+            raise
+        interrupted = True
     stopped_early = history[-1]["step"] < max_steps
-    return Outcome(rule.best_state, history, rule.best_check, stopped_early)
+    return Outcome(rule.best_state, history, rule.best_check, stopped_early, interrupted)
 
 
 def take_step(

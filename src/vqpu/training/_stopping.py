@@ -60,6 +60,14 @@ def holdout_auc(positive: Floats, unlabeled: Floats) -> float:
     return float((below + not_above).mean() / (2 * len(unlabeled)))
 
 
+class Best(NamedTuple):
+    """The best check so far."""
+
+    value: float
+    check: int
+    state: Any
+
+
 class StoppingRule:
     """Keep the state of the best check; stop after ``patience`` checks without a better one.
 
@@ -71,8 +79,10 @@ class StoppingRule:
 
     Attributes
     ----------
+    best_value : float
+        The signal at the best check so far, turned so that larger is better.
     best_check : int
-        Index of the best check so far, -1 before the first.
+        Index of that check, -1 before the first.
     best_state : object
         A copy of what was handed over at that check.
     """
@@ -80,21 +90,34 @@ class StoppingRule:
     def __init__(self, signal: str, patience: int) -> None:
         self.signal = SIGNALS[signal]
         self._patience = patience
-        self._best_value = -np.inf
         self._n_checks = 0
-        self.best_check = -1
-        self.best_state: Any = None
+        self._best = Best(-np.inf, -1, None)
+
+    @property
+    def best_value(self) -> float:
+        return self._best.value
+
+    @property
+    def best_check(self) -> int:
+        return self._best.check
+
+    @property
+    def best_state(self) -> Any:
+        return self._best.state
+
+    def resume(self, n_checks: int, best: Best) -> None:
+        """Go on after ``n_checks`` checks, the best of which is given."""
+        self._n_checks, self._best = n_checks, best
 
     def update(self, row: dict[str, Any], state: Any) -> bool:
         """Take in one check; return whether to stop.
 
         Improvement is absolute and strict: of equal checks the first is kept.
         """
-        value = self.signal.sign * row[self.signal.column]
-        if value > self._best_value:
-            self._best_value = value
-            self.best_check = self._n_checks
-            self.best_state = copy.deepcopy(state)
+        value = float(self.signal.sign * row[self.signal.column])
+        if value > self._best.value:
+            # One assignment, so that an interruption never leaves half of it.
+            self._best = Best(value, self._n_checks, copy.deepcopy(state))
         self._n_checks += 1
         return self._n_checks - 1 - self.best_check >= self._patience
 

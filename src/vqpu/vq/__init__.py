@@ -1,13 +1,12 @@
 """The paper's method put together: network, objective, clusters and answer."""
 
 from vqpu.vq._answer import Answer as Answer
-from vqpu.vq._answer import Judged as Judged
-from vqpu.vq._answer import make_answer as make_answer
 from vqpu.vq._answer import report_trouble as report_trouble
 from vqpu.vq._checks import Check as Check
 from vqpu.vq._checks import Checker as Checker
 from vqpu.vq._clusters import Clusters as Clusters
 from vqpu.vq._clusters import find_clusters as find_clusters
+from vqpu.vq._conclusion import conclude as conclude
 from vqpu.vq._network import Encodings as Encodings
 from vqpu.vq._network import VQNetwork as VQNetwork
 from vqpu.vq._network import blank_codebook as blank_codebook

@@ -1,0 +1,119 @@
+"""The parts of a VQ K-means fit, made from the estimator's parameters."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+from vqpu._estimator import NetworkClassifier
+from vqpu._parameters import check_choice, check_integer, check_real
+from vqpu._posterior import Posterior
+from vqpu._seeding import Stream, derive_seed, torch_generator
+from vqpu._sources import ArraySource
+from vqpu.errors import ParameterError
+from vqpu.training import SIGNALS, Split, WeightAverage, draw_check_sample
+from vqpu.vq import (
+    Answer,
+    Checker,
+    Clusters,
+    VQNetwork,
+    VQObjective,
+    blank_codebook,
+    draw_codebook,
+)
+from vqpu.vq._answer import DECISIONS
+from vqpu.vq._network import ENCODINGS
+from vqpu.vq._objective import CODEBOOK_RATES
+
+
+class VQParts(NetworkClassifier):
+    """Base of :class:`vqpu.VQKMeansClassifier`: its parameters checked, and what they stand for."""
+
+    _saved: tuple[str, ...] = (
+        "cluster_centers_", "alpha_", "theoretical_alpha_", "positive_share_",
+        "holdout_projections_", "holdout_log_odds_", "_answer",
+    )  # fmt: skip
+    _folded: VQNetwork
+    _records = (*NetworkClassifier._records, Answer, Clusters, Posterior)
+
+    def _check_parameters(self) -> None:
+        self._check_shared_parameters()
+        check_integer("codebook_size", self.codebook_size, 2)
+        check_choice("encoding", self.encoding, ENCODINGS)
+        check_choice("anchors", self.anchors, ("frozen", "moving"))
+        check_real("anchor_mean", self.anchor_mean, -1e6, 1e6, optional=True)
+        check_choice("codebook_update", self.codebook_update, tuple(CODEBOOK_RATES))
+        check_real("codebook_learning_rate", self.codebook_learning_rate, 0, 1, open_low=True,
+                   open_high=False, optional=True)  # fmt: skip
+        check_choice("stopping_signal", self.stopping_signal, tuple(SIGNALS))
+        check_choice("decision", self.decision, DECISIONS)
+        check_integer("n_init", self.n_init, 1)
+        if self.anchor_mean == 0 and self.encoding != "codes":
+            raise ParameterError(
+                "anchor_mean must differ from 0 for continuous encodings: both targets would be "
+                "the same point. Got 0 instead."
+            )
+
+    def _make_objective(
+        self, source: ArraySource, split: Split, seed: int, device: torch.device
+    ) -> VQObjective:
+        torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
+        encoder = self._make_encoder(source, self._output_dim, split.n_members)
+        codebook = draw_codebook(
+            self.codebook_size,
+            self.vector_dim,
+            encoding=self.encoding,
+            anchor_mean=self.anchor_mean,
+            moving_anchors=self.anchors == "moving",
+            generator=torch_generator(seed, Stream.CODEBOOK),
+        )
+        network = VQNetwork(encoder, codebook, self.encoding).to(device)
+        return VQObjective(
+            network,
+            WeightAverage(network.encoder, self.weight_average),
+            self._make_feeds(source, split, seed, device),
+            codebook_update=self.codebook_update,
+            codebook_rate=self._codebook_rate(),
+        )
+
+    def _blank_modules(self) -> dict[str, nn.Module]:
+        codebook = blank_codebook(
+            self.codebook_size,
+            self.vector_dim,
+            encoding=self.encoding,
+            moving_anchors=self.anchors == "moving",
+        )
+        encoder = self._blank_encoder(self._output_dim)
+        return {"network_": VQNetwork(encoder, codebook, self.encoding)}
+
+    @property
+    def _output_dim(self) -> int:
+        return int(self.vector_dim * (2 if self.encoding == "distribution" else 1))
+
+    def _codebook_rate(self) -> float:
+        if self.codebook_learning_rate is None:
+            return CODEBOOK_RATES[self.codebook_update]
+        return float(self.codebook_learning_rate)
+
+    def _make_checker(
+        self,
+        objective: VQObjective,
+        source: ArraySource,
+        split: Split,
+        seed: int,
+        device: torch.device,
+    ) -> Checker:
+        averaged = VQNetwork(
+            objective.average.averaged, objective.network.codebook, self.encoding
+        ).eval()
+        return Checker(
+            averaged,
+            source,
+            split,
+            draw_check_sample(split, seed),
+            decision=self.decision,
+            n_starts=self.n_init,
+            seed=derive_seed(seed, Stream.TWO_MEANS),
+            device=device,
+            steps_per_epoch=objective.feeds[0].batches.steps_per_epoch,
+        )

@@ -1,0 +1,115 @@
+"""What a checkpoint of training holds: everything that a step changes."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from vqpu.errors import CheckpointError, ModelFileError
+from vqpu.modelfiles import Checkpoint, CheckpointFolder, decode, encode, fill_modules
+from vqpu.modelfiles import module_tensors as tensors_of
+from vqpu.training._history import History
+from vqpu.training._stopping import Best, StoppingRule
+
+
+class Snapshots(NamedTuple):
+    """Writes the state of training to a folder at every check, and reads it back.
+
+    Nothing random is among it: a step depends on the seed and on its number alone.
+
+    Attributes
+    ----------
+    folder : CheckpointFolder
+    modules : dict of Module
+        All that is trained or averaged, by name.
+    optimizer : Optimizer
+    rule : StoppingRule
+    """
+
+    folder: CheckpointFolder
+    modules: dict[str, nn.Module]
+    optimizer: torch.optim.Optimizer
+    rule: StoppingRule
+
+    def write(self, step: int, history: History, *, is_over: bool) -> None:
+        """Write the state after ``step`` steps, just checked."""
+        tensors = optimizer_tensors(self.optimizer)
+        for name, module in [*self.modules.items(), ("best", self.rule.best_state)]:
+            tensors |= tensors_of(name, module)
+        best = {"best_value": self.rule.best_value, "best_check": self.rule.best_check}
+        rows = encode(history.rows, "history", tensors, ())
+        self.folder.write(step, {**best, "is_over": is_over, "history": rows}, tensors)
+
+    def resume(self, history: History, state: Any) -> tuple[int, bool]:
+        """Bring everything back to the newest checkpoint.
+
+        Parameters
+        ----------
+        history : History
+        state : Module
+            What the rule copies at the best check.
+
+        Returns
+        -------
+        step : int
+            Steps taken so far, 0 if there is no checkpoint.
+        is_over : bool
+            Whether training had ended.
+        """
+        found = self.folder.newest()
+        if found is None:
+            return 0, False
+        with _refusing_misfits(self.folder):
+            return self._restore(found, history, state)
+
+    def _restore(self, found: Checkpoint, history: History, state: Any) -> tuple[int, bool]:
+        header, tensors = found
+        best_state = copy.deepcopy(state)
+        _fill_optimizer(self.optimizer, tensors)
+        fill_modules({**self.modules, "best": best_state}, tensors)
+        history.rows[:] = decode(header["history"], {}, ())
+        best = Best(header["best_value"], header["best_check"], best_state)
+        self.rule.resume(len(history), best)
+        return int(header["step"]), bool(header["is_over"])
+
+
+@contextmanager
+def _refusing_misfits(folder: CheckpointFolder) -> Iterator[None]:
+    try:
+        yield
+    except (ModelFileError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"The newest checkpoint in {folder.path} does not fit this model: {error} Use another "
+            "checkpoint_dir, or the version of vqpu that wrote it."
+        ) from error
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """Return what an optimiser remembers of every parameter.
+
+    Learning rates are not among it: the loop sets them at every step.
+    """
+    return {
+        f"optimizer.{index}.{key}": value
+        for index, memory in optimizer.state_dict()["state"].items()
+        for key, value in memory.items()
+    }
+
+
+def _fill_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Take an optimiser's memories out of ``tensors``."""
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    memories: dict[int, dict[str, Tensor]] = {}
+    for name in [name for name in tensors if name.startswith("optimizer.")]:
+        _, index, key = name.split(".", 2)
+        value, parameter = tensors.pop(name), parameters[int(index)]
+        if value.shape == parameter.shape:
+            # In the parameter's memory layout: Adam's fused kernel goes through both as they lie.
+            value = torch.empty_like(parameter).copy_(value)
+        memories.setdefault(int(index), {})[key] = value
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": memories})

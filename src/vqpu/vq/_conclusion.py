@@ -1,0 +1,73 @@
+"""The end of a fit: all unlabelled samples clustered by the chosen network, and the answer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vqpu._sources import ArraySource
+from vqpu.training import Split
+from vqpu.vq._answer import Answer, Judged, make_answer
+from vqpu.vq._clusters import find_clusters
+from vqpu.vq._network import VQNetwork
+
+Floats = NDArray[np.float64]
+
+
+class Conclusion(NamedTuple):
+    """What the chosen network says.
+
+    Attributes
+    ----------
+    answer : Answer
+    positive_share : float
+        Share of the unlabelled samples that is called positive.
+    held_out_projections, held_out_log_odds : tuple of two ndarray
+        s(x) and the score of labelled positives and of unlabelled samples, each by a member that
+        was kept from the sample.
+    """
+
+    answer: Answer
+    positive_share: float
+    held_out_projections: tuple[Floats, ...]
+    held_out_log_odds: tuple[Floats, ...]
+
+
+def conclude(
+    network: VQNetwork,
+    source: ArraySource,
+    split: Split,
+    *,
+    decision: str,
+    n_starts: int,
+    seed: int,
+    device: torch.device,
+) -> Conclusion:
+    """Cluster all unlabelled samples and fit the posterior on the held-out ones.
+
+    Parameters
+    ----------
+    network : VQNetwork
+        The chosen one, batch norm folded.
+    source : ArraySource
+    split : Split
+    decision : str
+    n_starts, seed : int
+        Of K-means.
+    device : torch.device
+    """
+    unlabeled, positive = (
+        network.encode(source, np.flatnonzero(mask), device)
+        for mask in (~split.is_positive, split.is_positive)
+    )
+    clusters = find_clusters(
+        unlabeled.representation, positive.representation, n_starts=n_starts, seed=seed
+    )
+    indices = split.judged_sets()
+    judged = Judged(split, indices, *(network.encode(source, part, device) for part in indices))
+    answer = make_answer(decision, clusters, judged)
+    share = float((answer.log_odds(unlabeled) > 0).mean())
+    return Conclusion(answer, share, tuple(judged.projections()), answer.held_out_log_odds(judged))
