@@ -328,3 +328,98 @@ def test_fit__progress__distance_share_codes_and_time_left(
         assert words in lines[1]
     assert "left" not in lines[2]
     assert "alpha is estimated as" in captured.out
+
+
+def fit_table(table: Path, out: Path, *more: object) -> int:
+    arguments = ["fit", table / "data.csv", "--label", "known", "--positive", "yes", "--id", "key"]
+    return main(
+        [*map(str, arguments), "--drop", "truth", "--out", str(out), *QUICK, *map(str, more)]
+    )
+
+
+def interrupt_at(step: int, patch: pytest.MonkeyPatch) -> None:
+    """Let Ctrl-C be pressed in the middle of a step."""
+    from vqpu.training import _loop
+
+    honest = _loop.take_step
+
+    def interrupted(objective: Any, optimizer: Any, at: int) -> dict[str, float]:
+        if at == step:
+            raise KeyboardInterrupt
+        return honest(objective, optimizer, at)
+
+    patch.setattr(_loop, "take_step", interrupted)
+
+
+@pytest.mark.filterwarnings("default::vqpu.errors.VqpuWarning")
+def test_fit__ctrl_c__keeps_the_best_and_says_so__resume_ends_as_if_never_interrupted(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_at(45, patch)
+        assert fit_table(table, tmp_path / "model", "--checkpoint-dir", tmp_path / "kept") == 0
+    captured = capsys.readouterr()
+    assert "vqpu: warning: Training was interrupted" in captured.err
+    assert captured.err.count("\n") == 1
+    assert vqpu.load(tmp_path / "model").stop_reason_ == "interrupted"
+    assert fit_table(table, tmp_path / "model", "--checkpoint-dir", tmp_path / "kept") == 2
+    assert "Pass --resume" in capsys.readouterr().err
+    again = ("--checkpoint-dir", tmp_path / "kept", "--resume")
+    assert fit_table(table, tmp_path / "model", *again) == 0
+    resumed, whole = vqpu.load(tmp_path / "model"), vqpu.load(table / "model")
+    assert resumed.n_steps_ == whole.n_steps_ == 60
+    X = np.random.default_rng(0).normal(size=(5, 6))
+    np.testing.assert_array_equal(resumed.decision_function(X), whole.decision_function(X))
+
+
+def test_fit__ctrl_c_before_the_first_check__nothing_written(table: Path, tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        interrupt_at(3, patch)
+        assert fit_table(table, tmp_path / "model") == 130  # as shells count Ctrl-C
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.parametrize("kind", ["two arrays", "one npz", "two tables"])
+def test_fit__other_inputs__predict_takes_the_same_kind(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    P = rng.normal(3, 1, (40, 3))
+    U = np.vstack([rng.normal(3, 1, (20, 3)), rng.normal(-3, 1, (60, 3))])
+    if kind == "one npz":
+        np.savez(tmp_path / "d.npz", X=np.vstack([P, U]), y=np.repeat([1, 0], [40, 80]))
+        np.savez(tmp_path / "u.npz", X=U)
+        inputs: list[object] = [tmp_path / "d.npz"]
+        heap = tmp_path / "u.npz"
+    else:
+        ending = "npy" if kind == "two arrays" else "parquet"
+        for name, rows in (("p", P), ("u", U)):
+            if ending == "npy":
+                np.save(tmp_path / f"{name}.npy", rows)
+            else:
+                columns = {f"c{index}": rows[:, index] for index in range(3)}
+                parquet.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
+        heap = tmp_path / f"u.{ending}"
+        inputs = ["--positives", tmp_path / f"p.{ending}", "--unlabeled", heap]
+    run(capsys, "fit", *inputs, "--out", tmp_path / "model", *QUICK)
+    run(capsys, "predict", tmp_path / "model", heap, "--out", tmp_path / "a.parquet")
+    table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
+    assert table["id"] == list(range(80))
+    assert np.mean(np.array(table["label"]) == np.repeat([1, 0], [20, 60])) > 0.9
+
+
+def test_export__pictures__onnxruntime_gives_the_scores_of_predict(
+    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("onnx", "onnxscript"):
+        pytest.importorskip(name)
+    onnxruntime = pytest.importorskip("onnxruntime")
+    from vqpu.inputs import iter_images
+
+    done = run_json(capsys, "export", pictures / "model", "--onnx", tmp_path / "m.onnx")
+    assert (done["input_dtype"], done["input_shape"]) == ("uint8", [16, 16, 3])
+    run(capsys, "predict", pictures / "model", pictures / "heap", "--out", tmp_path / "a.csv")
+    X = next(iter(iter_images(pictures / "heap", size=16, mode="RGB"))).X
+    (scores,) = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(["score"], {"x": X})
+    expected = [float(row["score"]) for row in read_csv(tmp_path / "a.csv")]
+    np.testing.assert_allclose(scores, expected, atol=1e-4)

@@ -103,8 +103,6 @@ def fit(
     if as_json:
         print(json.dumps(summary))
         return
-    if model.stop_reason_ == "interrupted":
-        print(f"Interrupted after {model.n_steps_} steps: the best state so far was kept.")
     print(
         f"{settings.out}: {model.positive_share_:.1%} of the unlabelled samples are called "
         f"positive; alpha is estimated as {model.alpha_:.3f}."

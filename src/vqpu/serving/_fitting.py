@@ -36,7 +36,7 @@ def fit_files(settings: FitSettings, *, quiet: bool = False) -> VQKMeansClassifi
     model = VQKMeansClassifier(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
     data, contract = read_sources(settings, quiet=quiet)
-    model.fit(data.X, data.y)
+    model.fit(data.X, data.y, checkpoint_dir=checkpoints, on_interrupt="keep-best")
     extras = {CONTRACT_FILE: contract.to_json(), **make_evidence(model, data)}
     model.save(settings.out, extras=extras)
     return model
