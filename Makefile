@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One thread a process: test workers must not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test check bench accuracy study tables metrics priors gans gaussians rivals clean
+.PHONY: demo test check bench accuracy study tables metrics priors gans gaussians rivals afhq-rank clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -26,6 +26,7 @@ check: $(VENV)/.installed
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/serving.py
 
 # The following need the data sets: make accuracy DATA_DIR=...
 accuracy: $(VENV)/.installed
@@ -52,6 +53,10 @@ gaussians: $(VENV)/.installed
 
 rivals: $(VENV)/.installed
 	$(BIN)/python benchmarks/rivals.py $(DATA_DIR)
+
+# The command line alone, from folders of photographs to a ranked list.
+afhq-rank: $(VENV)/.installed
+	$(BIN)/python benchmarks/afhq_rank.py $(DATA_DIR)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -118,7 +118,7 @@ def test_export__bad_requests__refused(tmp_path: Path) -> None:
 
     rival = NaivePUClassifier(max_steps=2, random_state=0).fit(*vectors())
     with pytest.raises(ExportError, match="Only VQKMeansClassifier"):
-        export_onnx(rival, tmp_path / "model.onnx")  # type: ignore[arg-type]
+        export_onnx(rival, tmp_path / "model.onnx")
     model = fast_classifier().fit(*vectors())
     for path in (tmp_path / "model.txt", tmp_path / "nowhere" / "model.onnx"):
         with pytest.raises(OutputError, match=r"give a \.onnx in an existing folder"):

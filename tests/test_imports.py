@@ -177,7 +177,7 @@ def test_help__loads_neither_torch_nor_scikit_learn(arguments: list[str]) -> Non
         "with contextlib.redirect_stdout(io.StringIO()):\n"
         f"    assert main({arguments!r}) == 0"
     )
-    heavy = {"torch", "sklearn", "matplotlib", "numpy", "pyarrow", "PIL", "pydantic", "onnx"}
+    heavy = {"torch", "sklearn", "matplotlib", "numpy", "pyarrow", "PIL", "onnx"}
     assert not loaded_after(code) & heavy
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from tests.support import fast_classifier
 from vqpu.errors import InputError, UsageError
 from vqpu.inputs import Chunk, Column, TableSchema
 from vqpu.serving import CONTRACT_FILE, Answers, InputContract, Shard, answers_to, open_model
+from vqpu.serving._ahead import read_ahead
 from vqpu.serving._evaluation import evaluate
 from vqpu.serving._ranking import rank
 from vqpu.serving._sorting import sorted_by_score
@@ -25,7 +28,6 @@ class Identity:
     """A model whose score is the first feature."""
 
     classes_ = np.array(["no", "yes"])
-    input_shape_ = (1,)
 
     def decision_function(self, X: Any, /) -> Any:
         return np.asarray(X, dtype=np.float64)[:, 0]
@@ -52,6 +54,32 @@ def test_answers__labels_and_probabilities_follow_from_scores() -> None:
 def test_answers__empty_chunk__model_is_not_asked() -> None:
     (found,) = answers_to(Identity(), [Chunk(np.empty((0, 1)), [])])
     assert len(found) == 0
+
+
+def test_read_ahead__error_of_the_stream__after_what_came_before() -> None:
+    def stream() -> Iterator[int]:
+        yield from (1, 2, 3)
+        raise InputError("the fourth is broken")
+
+    seen: list[int] = []
+    with pytest.raises(InputError, match="the fourth is broken"):
+        seen.extend(read_ahead(stream()))  # extend keeps what came before the error
+    assert seen == [1, 2, 3]
+
+
+def test_read_ahead__reader_stops_when_nobody_asks__few_items_ahead() -> None:
+    taken = []
+
+    def stream() -> Iterator[int]:
+        for item in range(1000):
+            taken.append(item)
+            yield item
+
+    items = read_ahead(stream(), depth=2)
+    assert next(items) == 0
+    items.close()  # type: ignore[attr-defined]
+    assert len(taken) <= 4
+    assert not any(thread.name == "vqpu-reader" for thread in threading.enumerate())
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])

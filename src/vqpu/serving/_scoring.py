@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vqpu._contract import positive_probability
 from vqpu.inputs import Broken, Chunk
+from vqpu.serving._ahead import read_ahead
 
 COLUMNS = ("label", "score", "probability")
 
@@ -19,7 +20,6 @@ class Model(Protocol):
     """A fitted classifier."""
 
     classes_: NDArray[Any]
-    input_shape_: tuple[int, ...]
 
     def decision_function(self, X: ArrayLike, /) -> NDArray[np.float64]:
         """Return a score per sample; above 0 is positive."""
@@ -79,6 +79,6 @@ def answer(model: Model, chunk: Chunk) -> Answers:
 
 
 def answers_to(model: Model, chunks: Iterable[Chunk]) -> Iterator[Answers]:
-    """Give the answers to a stream, chunk by chunk, in its order."""
-    for chunk in chunks:
+    """Give the answers to a stream, chunk by chunk, in its order; it is read in a thread."""
+    for chunk in read_ahead(chunks):
         yield answer(model, chunk)
