@@ -18,13 +18,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from side_by_side import in_turn
 
 N_COLUMNS = 64
 _GROUP = 20_000
@@ -134,20 +133,6 @@ def streaming_ratios(folder: Path, n: int, threads: int, rounds: int) -> dict[st
             "rows_per_second": n / stream["seconds"],
         }
     return found
-
-
-def in_turn(first: Callable[[], Any], second: Callable[[], Any], rounds: int) -> float:
-    """Return the median of ``first``'s time over ``second``'s, measured one after the other."""
-    first(), second()
-    ratios = []
-    for _ in range(rounds):
-        times = []
-        for function in (first, second):
-            started = time.perf_counter()
-            function()
-            times.append(time.perf_counter() - started)
-        ratios.append(times[0] / times[1])
-    return statistics.median(ratios)
 
 
 def onnx_ratios(folder: Path, side: int, threads: int, rounds: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reading while the network computes: a thread that is a few chunks ahead, and no more."""
+"""Reading while the network computes: a thread that is two chunks ahead, and no more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Item = TypeVar("Item")
 _PATIENCE = 0.1  # seconds after which a reader looks whether anybody still waits for its chunk
 
 
-def read_ahead(items: Iterable[Item], depth: int = 2) -> Iterator[Item]:
+def read_ahead(items: Iterable[Item], depth: int = 1) -> Iterator[Item]:
     """Give the items of an iterable that a thread of its own goes through.
 
     Order and errors are those of the iterable. The thread ends when the last item is taken, on an
@@ -22,7 +22,7 @@ def read_ahead(items: Iterable[Item], depth: int = 2) -> Iterator[Item]:
     ----------
     items : iterable
     depth : int
-        Items that may wait to be taken.
+        Items that may wait to be taken; one more is being made.
 
     Examples
     --------
