@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One thread a process: test workers must not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test check bench accuracy study tables metrics priors gans gaussians rivals afhq-rank clean
+.PHONY: demo test torture check bench accuracy study tables metrics priors gans gaussians rivals clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -17,6 +17,9 @@ demo: $(VENV)/.installed
 
 test: check
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -q
+
+torture: $(VENV)/.installed
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -m torture
 
 check: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -55,6 +58,7 @@ rivals: $(VENV)/.installed
 	$(BIN)/python benchmarks/rivals.py $(DATA_DIR)
 
 # The command line alone, from folders of photographs to a ranked list.
+.PHONY: afhq-rank
 afhq-rank: $(VENV)/.installed
 	$(BIN)/python benchmarks/afhq_rank.py $(DATA_DIR)
 

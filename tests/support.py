@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from torch import nn
+
 from vqpu import VQKMeansClassifier
+
+# For tests that are not about learning.
+FAST: dict[str, Any] = {
+    "max_steps": 10, "check_every": 5, "vector_dim": 4, "n_vectors": 2, "random_state": 0,
+}  # fmt: skip
 
 
 def fast_classifier(**parameters: Any) -> VQKMeansClassifier:
@@ -19,3 +26,7 @@ def fast_classifier(**parameters: Any) -> VQKMeansClassifier:
         "random_state": 0,
     }
     return VQKMeansClassifier(**{**settings, **parameters})
+
+
+def linear_encoder(shape: tuple[int, ...], dim: int) -> nn.Module:
+    return nn.Sequential(nn.Linear(shape[0], 2 * dim), nn.Unflatten(1, (2, dim)))

@@ -68,7 +68,7 @@ def load(
     """
     model = read_model(path)
     name = model.manifest.get("estimator")
-    if name not in SAVED_CLASSES:
+    if not isinstance(name, str) or name not in SAVED_CLASSES:
         raise ModelFileError(
             f"{model.path} was saved by {name!r}, which is none of vqpu's classes. Load it with "
             "the load of that class, or update vqpu."

@@ -170,10 +170,11 @@ def _read_regular(path: Path, most: int) -> bytes:
     try:
         # A pipe would block for ever. Bytes, not a mapping: a mapped file that somebody cuts off
         # ends the process.
-        if not stat.S_ISREG(path.stat().st_mode):
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise ModelFileError(f"{path} is no regular file.")
         with open(path, "rb") as file:
-            return file.read(most + 1)
+            return file.read(min(most, status.st_size) + 1)
     except ModelFileError:
         raise
     except FileNotFoundError:

@@ -29,7 +29,8 @@ def write_directory(path: Path, contents: dict[str, bytes]) -> None:
     contents : dict of bytes
         By file name.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.parent.is_dir():
+        path.parent.mkdir(parents=True)
     temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
     try:
         for name, content in contents.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
 import numpy as np
 import torch
@@ -122,8 +122,21 @@ def _decode_kind(
     for record in records:
         if record.__name__ == kind:
             fields = {key: decode(part, tensors, records) for key, part in content.items()}
+            _check_fields(record, fields)
             return record(**fields)
     raise ModelFileError(f"A saved value of the kind {kind!r} is not known here.")
+
+
+def _check_fields(record: type, fields: dict[str, Any]) -> None:
+    """Raise if a field's value is not of the type that the record states for it."""
+    for name, stated in get_type_hints(record).items():
+        expected = get_origin(stated) or stated
+        value = fields.get(name)
+        if not isinstance(value, (int, float) if expected is float else expected):
+            raise ModelFileError(
+                f"{name} of a saved {record.__name__} must be a {expected.__name__}. It is "
+                f"{value!r}."
+            )
 
 
 def _plain_dtype(text: Any, kinds: str) -> np.dtype[Any]:
