@@ -238,6 +238,36 @@ def test_evaluate__pictures_by_a_file_of_labels(
     assert found["accuracy"] > 0.9
 
 
+def test_fit__one_folder_and_a_file_of_labels(
+    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = sorted(path.name for path in (pictures / "heap").iterdir())
+    known = [name for name in names if name.startswith("red")][:15]
+    lines = "\n".join(f"{name},{'wanted' if name in known else ''}" for name in names)
+    (tmp_path / "labels.csv").write_text(f"file,mark\n{lines}\n")
+    done = run_json(
+        capsys, "fit", pictures / "heap", "--labels", tmp_path / "labels.csv", "--label", "mark",
+        "--positive", "wanted", "--image-size", 16, "--image-mode", "L",
+        "--out", tmp_path / "model", *QUICK,
+    )  # fmt: skip
+    assert done["stop_reason"] == "max_steps"
+    evidence = read_evidence(tmp_path / "model")
+    assert (evidence.n_positive, evidence.n_unlabeled) == (15, 65)
+    assert vqpu.load(tmp_path / "model").input_shape_ == (1, 16, 16)
+
+
+def test_predict__broken_picture__refused_by_name_or_left_out(
+    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draw_pictures(tmp_path / "some", 3, True, np.random.default_rng(1))
+    (tmp_path / "some" / "torn.png").write_bytes(b"\x89PNG nothing more")
+    command = ("predict", pictures / "model", tmp_path / "some", "--out", tmp_path / "a.csv")
+    assert "torn.png" in run(capsys, *command, code=1)
+    assert not (tmp_path / "a.csv").exists()
+    assert "1 broken files left out" in run(capsys, *command, "--skip-broken")
+    assert len(read_csv(tmp_path / "a.csv")) == 3
+
+
 def test_inspect__both_forms(
     table: Path, pictures: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ import typer
 Data = Annotated[
     str | None,
     typer.Argument(
-        metavar="[DATA]",
+        metavar="DATA",
         help="One table (.csv, .parquet, .feather) with --label and --positive, one .npz file with "
         "X and y, or one folder of images with --labels.",
     ),
@@ -33,7 +33,9 @@ ImageSize = Annotated[
     int | None, typer.Option(help="Pixels a side that images are read at. Default: 64.")
 ]
 ImageMode = Annotated[str | None, typer.Option(help="RGB or L (grey). Default: RGB.")]
-SkipBroken = Annotated[bool, typer.Option(help="Leave out images that cannot be decoded.")]
+SkipBroken = Annotated[
+    bool, typer.Option("--skip-broken", help="Leave out images that cannot be decoded.")
+]
 Assignments = Annotated[
     list[str] | None,
     typer.Option(
@@ -42,7 +44,7 @@ Assignments = Annotated[
         help="A parameter of the estimator, such as max_steps=2000; may be repeated.",
     ),
 ]
-Quiet = Annotated[bool, typer.Option(help="Show no progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 
 
@@ -62,7 +64,10 @@ def fit(
     out: Annotated[str | None, typer.Option(help="Directory that becomes the model.")] = None,
     config: Annotated[
         Path | None,
-        typer.Option(help="TOML file with these settings; options on the line go first."),
+        typer.Option(
+            help="TOML file with these settings and the estimator's parameters, by name; options "
+            "on the line go first, and paths are as on the line."
+        ),
     ] = None,
     assignments: Assignments = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,

@@ -16,7 +16,9 @@ InputPath = Annotated[
 IdColumn = Annotated[
     str | None, typer.Option("--id", help="Column that names rows. Default: as in training.")
 ]
-SkipBroken = Annotated[bool, typer.Option(help="Leave out images that cannot be decoded.")]
+SkipBroken = Annotated[
+    bool, typer.Option("--skip-broken", help="Leave out images that cannot be decoded.")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 
 
@@ -24,7 +26,7 @@ def predict(
     model: Model,
     input_path: InputPath,
     out: Annotated[Path, typer.Option(help="Result: .csv, .parquet or .jsonl by its ending.")],
-    sort: Annotated[bool, typer.Option(help="Largest score first.")] = False,
+    sort: Annotated[bool, typer.Option("--sort", help="Largest score first.")] = False,
     shard: Annotated[
         str | None, typer.Option(metavar="i/n", help="Only every n-th sample, from the i-th.")
     ] = None,
@@ -63,7 +65,10 @@ def rank(
     ] = None,
     include_labeled: Annotated[
         bool,
-        typer.Option(help="Let rows compete that the label column says are positive already."),
+        typer.Option(
+            "--include-labeled",
+            help="Let rows compete that the label column says are positive already.",
+        ),
     ] = False,
     id_column: IdColumn = None,
     skip_broken: SkipBroken = False,
