@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def test_shards__over_chunks__every_sample_once_in_its_place(count: int) -> None
     cuts = [0, 1, 6, 6, 13, 20]
     seen = []
     for number in range(1, count + 1):
-        chunks = iter(Chunk(X[a:b], range(a, b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True))
+        chunks = iter(Chunk(X[a:b], range(a, b)) for a, b in pairwise(cuts))
         names = [name for chunk in Shard(number, count).take(chunks) for name in chunk.names]
         assert names == list(range(20))[number - 1 :: count]
         seen += names
