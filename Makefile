@@ -29,6 +29,7 @@ check: $(VENV)/.installed
 bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/serving.py
 
 # The following need the data sets: make accuracy DATA_DIR=...
 accuracy: $(VENV)/.installed
@@ -51,6 +52,11 @@ gaussians: $(VENV)/.installed
 
 tedn-rates: $(VENV)/.installed
 	$(BIN)/python benchmarks/tedn_rates.py $(DATA_DIR)
+
+# The command line alone, from folders of photographs to a ranked list.
+.PHONY: afhq-rank
+afhq-rank: $(VENV)/.installed
+	$(BIN)/python benchmarks/afhq_rank.py $(DATA_DIR)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

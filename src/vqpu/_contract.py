@@ -90,9 +90,8 @@ class PUClassifier(ClassifierMixin, CheckedEstimator):  # type: ignore[misc]
         ----------
         X : array-like of the shape given to ``fit``
         """
-        log_odds = np.clip(self.decision_function(X), -700, 700)
-        positive = 1 / (1 + np.exp(-log_odds))
-        return np.column_stack([1 / (1 + np.exp(log_odds)), positive])
+        log_odds = self.decision_function(X)
+        return np.column_stack([positive_probability(-log_odds), positive_probability(log_odds)])
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the log odds of being positive; above 0 is positive, shape (n_samples,)."""
@@ -117,3 +116,8 @@ class PUClassifier(ClassifierMixin, CheckedEstimator):  # type: ignore[misc]
         source = ArraySource(X)
         source.check_finite()
         return source, labels
+
+
+def positive_probability(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logistic function of log odds, without overflow at either end."""
+    return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -700, 700))))

@@ -46,6 +46,18 @@ class ParameterError(VqpuError, ValueError):
     """An estimator parameter outside its range."""
 
 
+class UsageError(VqpuError, ValueError):
+    """Options of a command that cannot be used together, or not in this form."""
+
+
+class OutputError(VqpuError, OSError):
+    """A result that cannot be written: full disk, read-only folder, unknown ending."""
+
+
+class ExportError(VqpuError, ValueError):
+    """A model that cannot be exported, or whose export answers otherwise than the model."""
+
+
 class EncoderError(VqpuError, ValueError):
     """A user's encoder that does not return ``(n, K, p)`` vectors."""
 

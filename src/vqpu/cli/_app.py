@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import vqpu
-from vqpu.cli import _data, _reproduce
-from vqpu.errors import VqpuError
+from vqpu.cli import _data, _fit, _model, _predict, _reproduce
+from vqpu.errors import UsageError, VqpuError
 
 app = typer.Typer(
     name="vqpu",
@@ -19,20 +20,37 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+for _command in (
+    _fit.fit,
+    _predict.predict,
+    _predict.rank,
+    _model.inspect,
+    _predict.evaluate,
+    _model.export,
+    _fit.compare,
+):
+    app.command()(_command)
 app.add_typer(_data.app, name="data")
 app.command("reproduce")(_reproduce.reproduce)
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command; our own errors become one line and exit code 1."""
-    try:
-        app(arguments)
-    except SystemExit as done:  # how typer ends; the code is an integer or None
-        return done.code if isinstance(done.code, int) else 0
-    except VqpuError as error:
-        print(f"vqpu: {error}", file=sys.stderr)
-        return 1
+    """Run one command; our own errors become one line and exit code 1, wrong usage 2."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            app(arguments)
+        except SystemExit as done:  # how typer ends; the code is an integer or None
+            return done.code if isinstance(done.code, int) else 0
+        except VqpuError as error:
+            print(f"vqpu: {error}", file=sys.stderr)
+            return 2 if isinstance(error, UsageError) else 1
     return 0
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print one line, without the place in the source, which says nothing to a user."""
+    print(f"vqpu: warning: {message}", file=sys.stderr)
 
 
 def _print_version(wanted: bool) -> None:

@@ -23,3 +23,4 @@ from vqpu.inputs._schema import TableSchema as TableSchema
 from vqpu.inputs._tables import iter_table as iter_table
 from vqpu.inputs._tables import read_table as read_table
 from vqpu.inputs._tables import read_tables as read_tables
+from vqpu.inputs._tables import table_columns as table_columns

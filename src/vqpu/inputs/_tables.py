@@ -146,6 +146,17 @@ def iter_table(
     return _encoded(table, schema, roles)
 
 
+def table_columns(path: str | Path) -> list[str]:
+    """Return the names of a table's columns.
+
+    Parameters
+    ----------
+    path : path
+    """
+    names: list[str] = open_table(path).schema.names
+    return names
+
+
 def _learn(
     tables: Sequence[TableFile], roles: _Roles, drop: Collection[str], max_categories: int
 ) -> TableSchema:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -28,7 +29,8 @@ def progress_reporter(verbose: int, title: str, max_steps: int) -> Iterator[Repo
     if not verbose:
         yield lambda step, row: _logger.debug("%s step %d: %s", title, step, row)
     elif not sys.stderr.isatty():
-        yield lambda step, row: print(_line(title, step, max_steps, row), file=sys.stderr)
+        clock = _Clock(max_steps)
+        yield lambda step, row: print(_line(title, step, clock, row), file=sys.stderr)
     else:
         with _bar(title, max_steps) as report:
             yield report
@@ -56,8 +58,45 @@ def _bar(title: str, max_steps: int) -> Iterator[Report]:
         progress.update(task, total=progress.tasks[0].completed)
 
 
-def _line(title: str, step: int, max_steps: int, row: dict[str, Any]) -> str:
-    return f"{title}: step {step} of at most {max_steps}, {_note(row)}"
+class _Clock:
+    """Guesses the time left from the pace since the first step it was told of.
+
+    Training that is resumed begins at a later step, so that the first one must not count from 0.
+    """
+
+    def __init__(self, max_steps: int) -> None:
+        self.max_steps = max_steps
+        self._first: tuple[int, float] | None = None
+
+    def time_left(self, step: int) -> str:
+        """Return the longest time that training may still take, in words; empty if unknown."""
+        now = time.monotonic()
+        first_step, started = self._first = self._first or (step, now)
+        if step >= self.max_steps or step == first_step:
+            return ""
+        seconds = (self.max_steps - step) * (now - started) / (step - first_step)
+        return f", at most {_duration(seconds)} left"
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in one unit or two.
+
+    Examples
+    --------
+    >>> _duration(7.4), _duration(125), _duration(7_500)
+    ('7 s', '2 min 5 s', '2 h 5 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _line(title: str, step: int, clock: _Clock, row: dict[str, Any]) -> str:
+    left = clock.time_left(step)
+    return f"{title}: step {step} of at most {clock.max_steps}, {_note(row)}{left}"
 
 
 def _note(row: dict[str, Any]) -> str:

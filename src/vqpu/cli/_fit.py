@@ -1,0 +1,192 @@
+"""``vqpu fit`` and ``vqpu compare``: from the user's files to a model, or to a table of methods."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Data = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DATA",
+        help="One table (.csv, .parquet, .feather) with --label and --positive, one .npz file with "
+        "X and y, or one folder of images with --labels.",
+    ),
+]
+Positives = Annotated[
+    str | None, typer.Option(help="Folder, array or table of labelled positives.")
+]
+Unlabeled = Annotated[str | None, typer.Option(help="The same of everything else.")]
+Label = Annotated[str | None, typer.Option(help="Column of labels.")]
+Positive = Annotated[
+    str | None, typer.Option(help="Value of that column that marks positives; others are unknown.")
+]
+Labels = Annotated[str | None, typer.Option(help="CSV that names the files of a folder.")]
+FileColumn = Annotated[str | None, typer.Option(help="Its column of file names. Default: file.")]
+IdColumn = Annotated[str | None, typer.Option("--id", help="Column of a table that names rows.")]
+Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
+ImageSize = Annotated[
+    int | None, typer.Option(help="Pixels a side that images are read at. Default: 64.")
+]
+ImageMode = Annotated[str | None, typer.Option(help="RGB or L (grey). Default: RGB.")]
+SkipBroken = Annotated[
+    bool, typer.Option("--skip-broken", help="Leave out images that cannot be decoded.")
+]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A parameter of the estimator, such as max_steps=2000; may be repeated.",
+    ),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+
+
+def fit(
+    data: Data = None,
+    positives: Positives = None,
+    unlabeled: Unlabeled = None,
+    label: Label = None,
+    positive: Positive = None,
+    labels: Labels = None,
+    file_column: FileColumn = None,
+    id_column: IdColumn = None,
+    drop: Drop = None,
+    image_size: ImageSize = None,
+    image_mode: ImageMode = None,
+    skip_broken: SkipBroken = False,
+    out: Annotated[str | None, typer.Option(help="Directory that becomes the model.")] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="TOML file with these settings and the estimator's parameters, by name; options "
+            "on the line go first, and paths are as on the line."
+        ),
+    ] = None,
+    assignments: Assignments = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
+    checkpoint_dir: Annotated[
+        str | None, typer.Option(help="Folder of checkpoints. Default with --resume: beside OUT.")
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Keep checkpoints, and go on from those of an earlier start."
+        ),
+    ] = False,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Learn from positives and everything else, and save a model.
+
+    Ctrl-C ends training early, keeps the best state so far and saves it.
+    """
+    from vqpu.serving import fit_files, fit_settings, parse_assignments
+
+    options = _given(
+        data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
+        labels=labels, file_column=file_column, id_column=id_column, drop=drop or None,
+        image_size=image_size, image_mode=image_mode, out=out, random_state=seed,
+        checkpoint_dir=checkpoint_dir, resume=resume or None,
+        on_broken="skip" if skip_broken else None,
+    )  # fmt: skip
+    settings = fit_settings(config, parse_assignments(assignments or []) | options)
+    model = fit_files(settings, quiet=quiet)
+    summary = {
+        "model": settings.out,
+        "alpha": model.alpha_,
+        "positive_share": model.positive_share_,
+        "n_steps": model.n_steps_,
+        "stop_reason": model.stop_reason_,
+    }
+    if as_json:
+        print(json.dumps(summary))
+        return
+    print(
+        f"{settings.out}: {model.positive_share_:.1%} of the unlabelled samples are called "
+        f"positive; alpha is estimated as {model.alpha_:.3f}."
+    )
+
+
+def compare(
+    data: Data = None,
+    positives: Positives = None,
+    unlabeled: Unlabeled = None,
+    label: Label = None,
+    positive: Positive = None,
+    labels: Labels = None,
+    file_column: FileColumn = None,
+    id_column: IdColumn = None,
+    drop: Drop = None,
+    image_size: ImageSize = None,
+    image_mode: ImageMode = None,
+    skip_broken: SkipBroken = False,
+    methods: Annotated[
+        str, typer.Option(help="Comma-separated: vq, naive, nnpu, upu, distpu, vpu, cvir, tedn, "
+                               "observer-gan, d-gan.")
+    ] = "vq,naive,nnpu",
+    scenario: Annotated[
+        str,
+        typer.Option(help="case-control (P and U drawn apart) or single-set (P taken out of U)."),
+    ] = "case-control",
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="Share of positives among the unlabelled. Default: estimated."),
+    ] = None,
+    assignments: Assignments = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the split and of training.")] = 0,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Fit several methods on three quarters of the data and judge them on the rest.
+
+    All scores are estimates from PU labels: no negatives are needed.
+    """
+    from vqpu.serving import compare as compare_methods
+    from vqpu.serving import fit_settings, parse_assignments, read_sources
+
+    sources = _given(
+        data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
+        labels=labels, file_column=file_column, id_column=id_column, drop=drop or None,
+        image_size=image_size, image_mode=image_mode,
+        on_broken="skip" if skip_broken else None,
+    )  # fmt: skip
+    found = compare_methods(
+        read_sources(fit_settings(None, sources), quiet=quiet).data,
+        [name.strip() for name in methods.split(",") if name.strip()],
+        scenario=scenario,
+        alpha=alpha,
+        seed=seed,
+        parameters=parse_assignments(assignments or []),
+        report=lambda name: None if quiet else print(f"fitting {name}", file=sys.stderr),
+    )
+    if as_json:
+        print(json.dumps(found._asdict()))
+        return
+    _print_comparison(found)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _print_comparison(found: Any) -> None:
+    columns = ("proxy_auc", "auc", "lee_liu", "recall", "precision", "f1", "called_positive")
+    print(f"{'method':14}" + "".join(f"{name:>16}" for name in (*columns, "seconds")))
+    for row in found.rows:
+        if "error" in row:
+            print(f"{row['method']:14}failed: {row['error']}")
+            continue
+        cells = "".join(f"{row[name]:16.3f}" for name in columns)
+        print(f"{row['method']:14}{cells}{row['seconds']:16.1f}")
+    n_positive, n_unlabeled = found.n_judged
+    print(
+        f"Judged on {n_positive} labelled and {n_unlabeled} unlabelled samples that were not "
+        f"trained on; {found.scenario}, alpha = {found.alpha:.3f} ({found.alpha_from})."
+    )

@@ -1,0 +1,66 @@
+"""``vqpu inspect`` and ``vqpu export``: what a model is, and the model for other programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
+
+
+def inspect(
+    model: Model,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
+) -> None:
+    """Say what a model was fitted on, how it ended and whether it seems to have worked."""
+    from vqpu.serving import inspect_model
+
+    found = inspect_model(model)
+    if as_json:
+        print(json.dumps(found))
+        return
+    _print_model(found)
+
+
+def export(
+    model: Model,
+    onnx: Annotated[Path, typer.Option(help="File that the graph goes to, ending in .onnx.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
+) -> None:
+    """Write a model as one ONNX graph and check it against the model on the spot."""
+    from vqpu.export import export_onnx
+    from vqpu.serving import open_model
+
+    estimator, contract = open_model(model)
+    done = export_onnx(estimator, onnx, sample_shape=contract.sample_shape, dtype=contract.dtype)
+    if as_json:
+        print(json.dumps(done._asdict() | {"path": str(done.path)}))
+        return
+    print(
+        f"{done.path}: takes x of {done.input_dtype}, shape {('n', *done.input_shape)}; gives "
+        f"{', '.join(done.outputs)}. On {done.n_checked} samples its scores are within "
+        f"{done.largest_error:.1e} of the model's, and {done.codes_apart:.2%} of the codes differ."
+    )
+
+
+def _print_model(found: dict[str, Any]) -> None:
+    fitted, best = found["fitted"], found["best_check"]
+    lines = {
+        "estimator": f"{found['estimator']}, saved by vqpu {found['versions']['vqpu']}",
+        "takes": found["input"]["takes"],
+        "classes": f"{found['classes'][0]!r} (negative), {found['classes'][1]!r} (positive)",
+        "training": f"{fitted['n_steps']} steps, ended by {fitted['stop_reason']}; "
+        f"best of {found['n_checks']} checks at step {best['step']}",
+        "size": f"{found['bytes'] / 1e6:.1f} MB",
+    }
+    if "alpha" in fitted:
+        lines["alpha"] = f"{fitted['alpha']:.3f} of the unlabelled samples are positives"
+    if "positive_share" in fitted:
+        lines["answer"] = f"{fitted['positive_share']:.1%} of them are called positive"
+    for name, text in lines.items():
+        print(f"{name:10} {text}")
+    for finding in found["findings"]:
+        print(f"{finding['level']:10} {finding['sentence']}")

@@ -1,0 +1,144 @@
+"""``vqpu predict``, ``rank`` and ``evaluate``: a model's answers to files and folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
+InputPath = Annotated[
+    str,
+    typer.Argument(metavar="INPUT", help="Folder, array or table, of the kind that was fitted."),
+]
+IdColumn = Annotated[
+    str | None, typer.Option("--id", help="Column that names rows. Default: as in training.")
+]
+SkipBroken = Annotated[
+    bool, typer.Option("--skip-broken", help="Leave out images that cannot be decoded.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+
+
+def predict(
+    model: Model,
+    input_path: InputPath,
+    out: Annotated[Path, typer.Option(help="Result: .csv, .parquet or .jsonl by its ending.")],
+    sort: Annotated[bool, typer.Option("--sort", help="Largest score first.")] = False,
+    shard: Annotated[
+        str | None, typer.Option(metavar="i/n", help="Only every n-th sample, from the i-th.")
+    ] = None,
+    id_column: IdColumn = None,
+    skip_broken: SkipBroken = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write label, score and probability of every sample."""
+    from vqpu.serving import Shard, predict_file
+
+    written = predict_file(
+        model,
+        input_path,
+        out,
+        sort=sort,
+        shard=Shard.parse(shard or "1/1"),
+        id_column=id_column,
+        on_broken="skip" if skip_broken else "raise",
+    )
+    if as_json:
+        print(json.dumps({"out": str(out), **written._asdict()}))
+        return
+    left_out = f"; {written.n_broken} broken files left out" if written.n_broken else ""
+    print(f"{out}: {written.n_rows} samples, {written.n_positive} called positive{left_out}.")
+
+
+def rank(
+    model: Model,
+    input_path: InputPath,
+    top: Annotated[int, typer.Option(min=1, help="How many.")] = 100,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write them: .csv, .parquet or .jsonl.")
+    ] = None,
+    sheet: Annotated[
+        Path | None, typer.Option(help="PNG with the pictures, best first (images only).")
+    ] = None,
+    include_labeled: Annotated[
+        bool,
+        typer.Option(
+            "--include-labeled",
+            help="Let rows compete that the label column says are positive already.",
+        ),
+    ] = False,
+    id_column: IdColumn = None,
+    skip_broken: SkipBroken = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the most likely hidden positives, best first."""
+    from vqpu.serving import rank_file
+
+    ranked = rank_file(
+        model,
+        input_path,
+        top=top,
+        out=out,
+        sheet=sheet,
+        include_labeled=include_labeled,
+        id_column=id_column,
+        on_broken="skip" if skip_broken else "raise",
+    )
+    rows = list(ranked.best.rows())
+    if as_json:
+        keys = ("name", "label", "score", "probability")
+        best = [dict(zip(keys, row, strict=True)) for row in rows]
+        print(json.dumps({"n_seen": ranked.n_seen, "n_labeled": ranked.n_labeled, "best": best}))
+        return
+    for place, (name, _, score, probability) in enumerate(rows, 1):
+        print(f"{place:5}  {probability:.4f}  {score:9.3f}  {name}")
+    left_out = f" ({ranked.n_labeled} labelled ones left out)" if ranked.n_labeled else ""
+    typer.echo(f"best {len(rows)} of {ranked.n_seen} samples{left_out}", err=True)
+
+
+def evaluate(
+    model: Model,
+    input_path: InputPath,
+    label: Annotated[str | None, typer.Option(help="Column of labels.")] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="Value of positives. Default: as in training.")
+    ] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="For a folder of images: CSV of files and labels.")
+    ] = None,
+    file_column: Annotated[str, typer.Option(help="Its column of file names.")] = "file",
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            help="case-control or single-set: other labels then mean unlabelled, not negative, and "
+            "scores are estimated without negatives."
+        ),
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="With --scenario: positives among the unlabelled. Default: the model's."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score a model on labelled data: with the truth, or with --scenario by PU labels alone."""
+    from vqpu.serving import evaluate_file
+
+    scores = evaluate_file(
+        model,
+        input_path,
+        label=label,
+        positive=positive,
+        labels_file=labels,
+        file_column=file_column,
+        scenario=scenario,
+        alpha=alpha,
+    )
+    if as_json:
+        print(json.dumps(scores))
+        return
+    for name, value in scores.items():
+        shown = f"{value:.4f}" if isinstance(value, float) else value
+        print(f"{name.replace('_', ' '):18} {shown}")

@@ -1,0 +1,57 @@
+"""From the user's files to a model directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vqpu._classifier import VQKMeansClassifier
+from vqpu.errors import UsageError
+from vqpu.evidence import make_evidence
+from vqpu.serving._input_contract import CONTRACT_FILE
+from vqpu.serving._settings import FitSettings
+from vqpu.serving._training_data import check_sources, read_sources
+
+
+def fit_files(settings: FitSettings, *, quiet: bool = False) -> VQKMeansClassifier:
+    """Read the data, fit a classifier and save it with its input contract and its evidence.
+
+    Ctrl-C during training keeps the best state so far and saves it.
+
+    Parameters
+    ----------
+    settings : FitSettings
+    quiet : bool
+        Whether to show no progress.
+
+    Returns
+    -------
+    VQKMeansClassifier
+        Its ``stop_reason_`` is "interrupted" after Ctrl-C.
+    """
+    if settings.out is None:
+        raise UsageError("Say where the model goes: --out MODEL.")
+    check_sources(settings)
+    checkpoints = _checkpoint_folder(settings)
+    parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
+    model = VQKMeansClassifier(**parameters)
+    model._check_parameters()  # a wrong one is refused before images are decoded
+    data, contract = read_sources(settings, quiet=quiet)
+    model.fit(data.X, data.y, checkpoint_dir=checkpoints, on_interrupt="keep-best")
+    extras = {CONTRACT_FILE: contract.to_json(), **make_evidence(model, data)}
+    model.save(settings.out, extras=extras)
+    return model
+
+
+def _checkpoint_folder(settings: FitSettings) -> Path | None:
+    """Return where checkpoints go; going on with old ones must be asked for."""
+    if settings.checkpoint_dir is None and not settings.resume:
+        return None
+    assert settings.out is not None
+    default = f"{settings.out.rstrip('/')}.checkpoints"
+    folder = Path(settings.checkpoint_dir or default)
+    if not settings.resume and folder.is_dir() and any(folder.iterdir()):
+        raise UsageError(
+            f"{folder} is not empty. Pass --resume to go on from its checkpoints, or choose "
+            "another folder."
+        )
+    return folder

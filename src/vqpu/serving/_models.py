@@ -1,0 +1,48 @@
+"""A model directory as the commands use it: the estimator and its input contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vqpu._loading import load
+from vqpu.errors import InputError
+from vqpu.modelfiles import Bundle, read_model
+from vqpu.serving._input_contract import CONTRACT_FILE, InputContract
+
+
+class OpenedModel(NamedTuple):
+    """A model that was read.
+
+    Attributes
+    ----------
+    estimator : classifier
+    contract : InputContract
+        That of ``vqpu fit``, or one made from the model's shape if it was saved in Python.
+    """
+
+    estimator: Any
+    contract: InputContract
+
+
+def open_model(path: str | Path) -> OpenedModel:
+    """Load a classifier and its contract.
+
+    Parameters
+    ----------
+    path : path
+    """
+    contract = read_contract(read_model(path))
+    estimator = load(path)
+    if not hasattr(estimator, "decision_function"):
+        raise InputError(f"{path} holds a {type(estimator).__name__}, which is no classifier.")
+    if contract is None:
+        contract = InputContract.of_shape(estimator.input_shape_)
+    return OpenedModel(estimator, contract)
+
+
+def read_contract(bundle: Bundle) -> InputContract | None:
+    """Return the input contract of a model, None if it was saved without."""
+    if CONTRACT_FILE not in bundle.manifest.get("extras", []):
+        return None
+    return InputContract.from_json(bundle.read(CONTRACT_FILE))

@@ -1,0 +1,115 @@
+"""The most likely positives of an input, and a sheet of their pictures."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vqpu._parameters import check_integer
+from vqpu.errors import InputError, OutputError, UsageError
+from vqpu.serving._scoring import Answers
+from vqpu.serving._writers import writing
+
+_TILE = 112
+_MARGIN = 4
+_CAPTION = 14
+_MOST_TILES = 1000
+
+
+class Ranked(NamedTuple):
+    """The best samples of an input.
+
+    Attributes
+    ----------
+    best : Answers
+        The largest score first; of equal ones, the earlier first.
+    n_seen : int
+        Samples that were scored and compete.
+    n_labeled : int
+        Samples left out because they are labelled positive already.
+    """
+
+    best: Answers
+    n_seen: int
+    n_labeled: int
+
+
+def rank(answers: Iterable[Answers], top: int) -> Ranked:
+    """Return the ``top`` samples by score; those whose ``y`` is 1 are not hidden and left out.
+
+    Parameters
+    ----------
+    answers : iterable of Answers
+    top : int
+    """
+    check_integer("top", top, 1)
+    n_seen = n_labeled = 0
+
+    def competing() -> Iterator[tuple[float, int, tuple[Any, ...]]]:
+        nonlocal n_seen, n_labeled
+        for part in answers:
+            is_known = np.zeros(len(part), bool) if part.y is None else part.y == 1
+            n_labeled += int(is_known.sum())
+            for row, known in zip(part.rows(), is_known, strict=True):
+                if not known:
+                    n_seen += 1
+                    yield row[2], -n_seen, row
+
+    best = heapq.nlargest(top, competing())
+    if not best:
+        raise InputError(
+            "Nothing is left to rank: every row is labelled positive already. Pass unlabelled "
+            "samples, or --include-labeled."
+        )
+    names, labels, scores, probabilities = zip(*(row for *_, row in best), strict=True)
+    found = Answers(names, np.array(labels), np.array(scores), np.array(probabilities))
+    return Ranked(found, n_seen, n_labeled)
+
+
+def check_sheet(path: Path, kind: str) -> None:
+    """Refuse, before any work, a sheet that cannot be drawn or written."""
+    if kind != "images":
+        raise UsageError(f"A contact sheet needs images; this model's input is of kind {kind!r}.")
+    if path.suffix.lower() != ".png" or not path.resolve().parent.is_dir():
+        raise OutputError(f"{path} cannot be written: give a .png in an existing folder.")
+
+
+def draw_sheet(path: Path, best: Answers, mode: str) -> None:
+    """Write a contact sheet, best first by rows, with place and probability under each picture.
+
+    Parameters
+    ----------
+    path : Path
+        Ends in .png.
+    best : Answers
+        Names are paths of images.
+    mode : {"RGB", "L"}
+    """
+    from PIL import Image, ImageDraw
+
+    shown = min(len(best), _MOST_TILES)
+    n_columns = int(np.ceil(np.sqrt(shown)))
+    n_rows = -(-shown // n_columns)
+    step_x, step_y = _TILE + _MARGIN, _TILE + _CAPTION + _MARGIN
+    size = (n_columns * step_x + _MARGIN, n_rows * step_y + _MARGIN)
+    sheet = Image.new("RGB", size, "white")
+    draw = ImageDraw.Draw(sheet)
+    for place, tile in enumerate(_tiles(best.names[:shown], mode)):
+        x = _MARGIN + place % n_columns * step_x
+        y = _MARGIN + place // n_columns * step_y
+        sheet.paste(Image.fromarray(tile), (x, y))
+        caption = f"{place + 1}: {best.probabilities[place]:.3f}"
+        draw.text((x, y + _TILE), caption, fill="black")
+    with writing(path) as file:
+        sheet.save(file, "PNG")
+
+
+def _tiles(paths: Sequence[str], mode: str) -> Iterator[Any]:
+    from vqpu.inputs import iter_images
+
+    for chunk in iter_images([Path(path) for path in paths], size=_TILE, mode=mode):
+        yield from chunk.X

@@ -1,0 +1,168 @@
+"""Answers as files: CSV, Parquet or JSON lines by their ending, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+
+from vqpu._atomic import replacing
+from vqpu.errors import InputError, MissingDependencyError, OutputError, UsageError, VqpuError
+from vqpu.serving._scoring import COLUMNS, Answers
+
+ENDINGS = (".csv", ".parquet", ".jsonl")
+
+
+class Writer(Protocol):
+    """Takes answers in order; ``close`` writes what is due at the end of the file."""
+
+    def write(self, answers: Answers) -> None:
+        """Append some rows."""
+
+    def close(self) -> None:
+        """Finish the file's contents; the file itself stays open."""
+
+
+def check_output(path: str | Path) -> None:
+    """Refuse, before any work, an ending or a folder that cannot be written to."""
+    path = Path(path)
+    if path.suffix.lower() not in ENDINGS:
+        raise UsageError(f"{path} must end in one of {', '.join(ENDINGS)}: that says its format.")
+    if not path.resolve().parent.is_dir() or path.is_dir():
+        raise OutputError(f"{path} cannot be written: give a file in an existing folder.")
+    if path.suffix.lower() == ".parquet":
+        _require_pyarrow()
+
+
+def write_answers(path: str | Path, name_column: str, answers: Iterable[Answers]) -> int:
+    """Write a stream of answers; nothing is left behind if the stream fails.
+
+    Parameters
+    ----------
+    path : path
+        Its ending says the format.
+    name_column : str
+        Header of the names: "path" or "id".
+    answers : iterable of Answers
+
+    Returns
+    -------
+    int
+        Number of rows.
+    """
+    path, n_rows = Path(path), 0
+    with writing(path) as file:
+        writer = _make_writer(path, file, name_column)
+        for part in answers:
+            writer.write(part)
+            n_rows += len(part)
+        writer.close()
+    return n_rows
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Give a file that takes the place of ``path`` when the block ends well.
+
+    A full disk and the like become our own error, in one sentence.
+    """
+    try:
+        with replacing(path) as file:
+            yield file
+    except OSError as error:
+        if isinstance(error, VqpuError):  # of reading the input, which goes on meanwhile
+            raise
+        raise OutputError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def _make_writer(path: Path, file: BinaryIO, name_column: str) -> Writer:
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        return _ParquetRows(file, name_column)
+    return _CsvRows(file, name_column) if ending == ".csv" else _JsonRows(file, name_column)
+
+
+class _CsvRows:
+    def __init__(self, file: BinaryIO, name_column: str) -> None:
+        self._text = io.TextIOWrapper(file, "utf-8", newline="")
+        self._rows = csv.writer(self._text, lineterminator="\n")
+        self._rows.writerow([name_column, *COLUMNS])
+
+    def write(self, answers: Answers) -> None:
+        if answers.are_numbered and answers.labels.dtype.kind in "iu" and _has_pyarrow():
+            self._write_numbers(answers)
+            return
+        try:
+            self._rows.writerows(answers.rows())
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"A sample has the name {error.object!r:.200}, which is not Unicode. Rename the "
+                "file or write .jsonl."
+            ) from error
+
+    def _write_numbers(self, answers: Answers) -> None:
+        """Write rows without text by pyarrow: the same digits, three times as fast."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        columns = (answers.names, answers.labels, answers.scores, answers.probabilities)
+        batch = pa.record_batch([pa.array(column) for column in columns], names=list("nlsp"))
+        self._text.flush()
+        arrow_csv.write_csv(batch, self._text.buffer, arrow_csv.WriteOptions(include_header=False))
+
+    def close(self) -> None:
+        self._text.flush()
+        self._text.detach()
+
+
+class _JsonRows:
+    def __init__(self, file: BinaryIO, name_column: str) -> None:
+        self._file, self._columns = file, (name_column, *COLUMNS)
+
+    def write(self, answers: Answers) -> None:
+        for row in answers.rows():
+            line = json.dumps(dict(zip(self._columns, row, strict=True)), allow_nan=False)
+            self._file.write(line.encode() + b"\n")
+
+    def close(self) -> None:
+        pass
+
+
+class _ParquetRows:
+    """The first rows decide on the types of names and labels: text or whole numbers."""
+
+    def __init__(self, file: BinaryIO, name_column: str) -> None:
+        self._file, self._columns = file, (name_column, *COLUMNS)
+        self._writer: Any = None
+
+    def write(self, answers: Answers) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        names = pa.array(list(answers.names), pa.int64() if answers.are_numbered else pa.string())
+        values = (names, answers.labels, answers.scores, answers.probabilities)
+        table = pa.table(dict(zip(self._columns, map(pa.array, values), strict=True)))
+        if self._writer is None:
+            self._writer = parquet.ParquetWriter(self._file, table.schema)
+        self._writer.write_table(table.cast(self._writer.schema))
+
+    def close(self) -> None:
+        if self._writer is None:  # an empty shard: the columns are there all the same
+            self.write(Answers([], np.empty(0, np.int64), np.empty(0), np.empty(0)))
+        self._writer.close()
+
+
+def _has_pyarrow() -> bool:
+    return find_spec("pyarrow") is not None
+
+
+def _require_pyarrow() -> None:
+    if not _has_pyarrow():
+        raise MissingDependencyError("Writing Parquet needs pyarrow: pip install 'vqpu[tables]'.")
