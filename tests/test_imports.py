@@ -72,7 +72,11 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "_atomic", "_classifier", "_contract", "_loading", "_parameters", "evidence",
         "inputs", "metrics", "modelfiles", "rivals", "scenarios",
     },
-    "cli": {"", "errors", "datasets", "experiments", "export", "serving"},
+    "report": {
+        "errors", "_classifier", "_loading", "_parameters", "_saving", "diagnostics", "evidence",
+        "modelfiles", "serving", "training",
+    },
+    "cli": {"", "errors", "datasets", "experiments", "export", "report", "serving"},
     "__main__": {"cli"},
 }  # fmt: skip
 
@@ -91,7 +95,7 @@ FORBIDDEN: dict[str, set[str]] = {
     "_posterior": {"torch", "sklearn"},
     "_wrapped": {"torch"},
     "priors": {"torch"},
-    "cli": {"torch", "sklearn", "pyarrow", "matplotlib", "PIL", "numpy"},
+    "cli": {"torch", "sklearn", "pyarrow", "matplotlib", "PIL", "numpy", "jinja2"},
 }
 
 NOWHERE = {"pickle", "joblib", "dill", "cloudpickle", "shelve", "marshal"}
@@ -169,6 +173,7 @@ def test_import_vqpu__loads_nothing_heavy() -> None:
         ["data", "fetch", "--help"],
         *([name, "--help"] for name in ("fit", "predict", "rank", "inspect", "evaluate", "export")),
         ["compare", "--help"],
+        ["report", "--help"],
     ],
 )
 def test_help__loads_neither_torch_nor_scikit_learn(arguments: list[str]) -> None:
@@ -177,7 +182,7 @@ def test_help__loads_neither_torch_nor_scikit_learn(arguments: list[str]) -> Non
         "with contextlib.redirect_stdout(io.StringIO()):\n"
         f"    assert main({arguments!r}) == 0"
     )
-    heavy = {"torch", "sklearn", "matplotlib", "numpy", "pyarrow", "PIL", "onnx"}
+    heavy = {"torch", "sklearn", "matplotlib", "numpy", "pyarrow", "PIL", "onnx", "jinja2"}
     assert not loaded_after(code) & heavy
 
 
