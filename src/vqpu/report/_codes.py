@@ -15,7 +15,7 @@ MOST_POINTS = 2500
 _SHOWN_CODES = 10
 _WIDE = 50
 _FEW = 12  # distinct codes; fewer have no neighbourhoods that t-SNE could keep
-_SPREAD = 0.12  # radius of a disc of all points, as a share of the map's side
+_SPREAD = 0.2  # radius of a disc of all points, as a share of the map's side
 _GOLDEN_ANGLE = np.pi * (3 - np.sqrt(5))
 
 
@@ -109,7 +109,7 @@ def code_map(evidence: Evidence, seed: int = 0) -> CodeMap:
     method = "t-SNE" if len(distinct) >= _FEW else "principal components"
     centers = _scaled(_embed(distinct.astype(np.float64), seed))
     return CodeMap(
-        centers[group] + spread_equal(group),
+        centers[group] + spread_equal(group, seed),
         evidence.is_labeled[kept],
         evidence.scores[kept] > 0,
         len(distinct),
@@ -117,21 +117,24 @@ def code_map(evidence: Evidence, seed: int = 0) -> CodeMap:
     )
 
 
-def spread_equal(group: NDArray[np.int64]) -> Floats:
+def spread_equal(group: NDArray[np.int64], seed: int) -> Floats:
     """Return a small shift for every sample, so that those of one group fill a disc.
 
-    Samples with equal codes would hide each other. The disc's area grows with their number; the
-    first of a group stays where it is.
+    Samples with equal codes would hide each other. The disc's area grows with their number; one of
+    a group stays where it is.
 
     Parameters
     ----------
     group : ndarray of int, shape (n,)
+    seed : int
+        Of their order in the disc, in which labelled and unlabelled ones are to mix.
 
     Returns
     -------
     shifts : ndarray of shape (n, 2)
     """
-    order = np.argsort(group, kind="stable")
+    mixed = np.random.default_rng(seed).permutation(len(group))
+    order = mixed[np.argsort(group[mixed], kind="stable")]
     ordered = group[order]
     place = np.empty(len(group))
     place[order] = np.arange(len(group)) - np.searchsorted(ordered, ordered)

@@ -12,8 +12,8 @@ from vqpu.training import SIGNALS
 
 Floats = NDArray[np.float64]
 
-_FARTHEST = 10.0  # log odds; beyond, a probability differs from 0 or 1 by less than 5e-5
 _BINS = 40
+_INSIDE = 0.95  # share of either kind of samples that the axis takes in; scores have long tails
 _COLUMNS = (
     "step", "epoch", "holdout_loss", "center_distance", "positive_share", "alpha", "codes_in_use",
     "seconds",
@@ -91,6 +91,8 @@ class ScoreHistogram(NamedTuple):
     n_positive, n_unlabeled : int
     positive_above, unlabeled_above : float
         Shares above 0.
+    n_beyond : int
+        Scores beyond the outermost edges.
     are_held_out : bool
         False if nothing was kept apart, so that the samples were trained on.
     """
@@ -102,6 +104,7 @@ class ScoreHistogram(NamedTuple):
     n_unlabeled: int
     positive_above: float
     unlabeled_above: float
+    n_beyond: int
     are_held_out: bool
 
 
@@ -113,19 +116,18 @@ def score_histogram(model: VQKMeansClassifier) -> ScoreHistogram:
     model : VQKMeansClassifier
     """
     parts = tuple(np.asarray(part, np.float64) for part in model.holdout_log_odds_)
-    largest = max((float(np.abs(part).max()) for part in parts if len(part)), default=0.0)
-    reach = min(_FARTHEST, max(largest, 1.0))
+    reach = max(1.0, *(float(np.quantile(np.abs(part), _INSIDE)) for part in parts))
     edges = np.linspace(-reach, reach, _BINS + 1)
     shares = [_shares(part, edges) for part in parts]
-    above = [float((part > 0).mean()) if len(part) else 0.0 for part in parts]
-    return ScoreHistogram(
-        edges, *shares, len(parts[0]), len(parts[1]), *above, any(model.n_holdout_)
-    )
+    above = [float((part > 0).mean()) for part in parts]
+    n_beyond = sum(int((np.abs(part) > reach).sum()) for part in parts)
+    sizes = [len(part) for part in parts]
+    return ScoreHistogram(edges, *shares, *sizes, *above, n_beyond, any(model.n_holdout_))
 
 
 def _shares(scores: Floats, edges: Floats) -> Floats:
     counts, _ = np.histogram(np.clip(scores, edges[0], edges[-1]), edges)
-    return counts / max(len(scores), 1)
+    return counts / len(scores)
 
 
 def shown(value: Any) -> str:

@@ -48,7 +48,9 @@ def draw_stopping(curve: StoppingCurve) -> str:
         above.set_ylabel(curve.signal.replace("-", " "))
         above.legend(loc="best")
         shares = np.array([curve.positive_shares, curve.alphas]) * 100
-        below.plot(curve.steps, shares[0], "o-", color=POSITIVE, markersize=4, label="called positive")
+        below.plot(
+            curve.steps, shares[0], "o-", color=POSITIVE, markersize=4, label="called positive"
+        )
         below.plot(curve.steps, shares[1], "s--", color=NEGATIVE, markersize=4, label="alpha")
         below.set(ylabel="% of unlabelled", xlabel="training step", ylim=(-3, 103))
         below.legend(loc="best")
@@ -78,8 +80,8 @@ def draw_histogram(histogram: ScoreHistogram) -> str:
             axes.stairs(shares * 100, histogram.edges, color=color, linewidth=1.8, label=label)
         axes.axvline(0, color=_GREY, linewidth=1.2, linestyle=":")
         axes.set(xlabel="score (log odds of being positive)", ylabel="% of its samples")
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=2, columnspacing=1.0)
         axes.grid(alpha=0.25)
+        figure.legend(loc="outside upper center", ncols=2, columnspacing=1.0)
 
     return _drawn(draw, 3.6)
 
@@ -103,10 +105,10 @@ def draw_usage(usage: CodeUsage) -> str:
         axes.set_yticks(places, [f"code {code}" for code in usage.codes])
         axes.invert_yaxis()
         axes.set(xlabel="% of the vectors of such samples")
-        axes.legend(loc="lower right")
         axes.grid(axis="x", alpha=0.25)
+        figure.legend(loc="outside upper center", ncols=2)
 
-    return _drawn(draw, 1.2 + 0.34 * max(len(usage.codes), 2))
+    return _drawn(draw, 1.3 + 0.36 * max(len(usage.codes), 2))
 
 
 def draw_map(found: CodeMap) -> str:
@@ -120,22 +122,22 @@ def draw_map(found: CodeMap) -> str:
     def draw(figure: Any) -> None:
         axes = figure.subplots()
         unlabeled, labeled = ~found.is_labeled, found.is_labeled
+        size = float(np.clip(8000 / len(found.places), 4, 14))
         layers = (
-            (unlabeled & ~found.is_positive, "called negative", {"c": NEGATIVE, "s": 12}),
-            (unlabeled & found.is_positive, "called positive", {"c": POSITIVE, "s": 12}),
-            (labeled, "labelled positive", {"c": LABELED, "s": 26, "marker": "+"}),
+            (unlabeled & ~found.is_positive, "called negative", {"c": NEGATIVE, "s": size}),
+            (unlabeled & found.is_positive, "called positive", {"c": POSITIVE, "s": size}),
+            (labeled, "labelled positive", {"c": LABELED, "s": 1.6 * size, "marker": "+"}),
         )
         for mask, name, look in layers:
-            linewidths = 0.9 if "marker" in look else 0
-            axes.scatter(
-                *found.places[mask].T, label=f"{name} ({mask.sum():,})", alpha=0.75,
-                linewidths=linewidths, rasterized=True, **look,
-            )  # fmt: skip
+            look |= {"linewidths": 0.8 if "marker" in look else 0, "alpha": 0.8}
+            label = f"{name} ({mask.sum():,})"
+            axes.scatter(*found.places[mask].T, label=label, rasterized=True, **look)
         axes.set(xticks=[], yticks=[], aspect="equal")
         axes.spines[:].set_visible(False)
-        figure.legend(loc="outside lower center", ncols=1, markerscale=1.6)
+        figure.legend(loc="outside lower center", markerscale=1.8)
 
-    return _drawn(draw, 6.0)
+    wide, high = np.ptp(found.places, axis=0)
+    return _drawn(draw, 0.9 + _WIDTH * float(np.clip(high / max(wide, 1e-9), 0.25, 1.0)))
 
 
 def _drawn(draw: Any, height: float) -> str:

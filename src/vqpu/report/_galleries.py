@@ -12,6 +12,7 @@ from vqpu.evidence import Evidence
 from vqpu.report._curves import shown
 
 MOST_COLUMNS = 8
+_DOUBTLESS = math.log(9)  # a probability of .9, or of .1
 
 TITLES = {
     "positive": "Clearest positives",
@@ -53,10 +54,12 @@ class Gallery(NamedTuple):
     Attributes
     ----------
     title : str
+    note : str or None
     exhibits : list of Exhibit
     """
 
     title: str
+    note: str | None
     exhibits: list[Exhibit]
 
 
@@ -91,10 +94,12 @@ def galleries(evidence: Evidence) -> Galleries:
     }
     all_columns = next((list(found[0]) for found in rows.values() if found), [])
     columns = telling_columns(rows["positive"], rows["negative"], all_columns)
-    hung = [
-        Gallery(title, [_exhibit(evidence, e, columns, all_columns) for e in evidence.galleries[n]])
-        for n, title in TITLES.items()
-    ]
+    hung = []
+    for name, title in TITLES.items():
+        entries = evidence.galleries[name]
+        note = _note(evidence, entries) if name == "doubtful" else None
+        exhibits = [_exhibit(evidence, entry, columns, all_columns) for entry in entries]
+        hung.append(Gallery(title, note, exhibits))
     return Galleries(are_images, columns, all_columns, hung)
 
 
@@ -145,6 +150,14 @@ def difference(first: Sequence[Any], second: Sequence[Any]) -> float:
         for value in {*first, *second}
     ]
     return sum(shares) / 2
+
+
+def _note(evidence: Evidence, entries: list[dict[str, Any]]) -> str | None:
+    """Return what to say where even the samples nearest to the border are far from it."""
+    nearest = min((abs(evidence.scores[entry["sample"]]) for entry in entries), default=0.0)
+    if nearest < _DOUBTLESS:
+        return None
+    return "None of the kept samples is in doubt; these are the nearest to the border."
 
 
 def _exhibit(
