@@ -180,4 +180,5 @@ def _scaled(places: Floats) -> Floats:
     """Return the places in the unit square, sides in proportion."""
     low, high = places.min(axis=0), places.max(axis=0)
     side = float((high - low).max())
-    return 0.5 + (places - (low + high) / 2) / (side if side > 0 else 1.0)
+    scaled: Floats = 0.5 + (places - (low + high) / 2) / (side if side > 0 else 1.0)
+    return scaled

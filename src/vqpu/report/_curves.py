@@ -55,13 +55,15 @@ def stopping_curve(model: VQKMeansClassifier) -> StoppingCurve:
     model : VQKMeansClassifier
     """
     signal, history = SIGNALS[model.stopping_signal], model.history_
-    names = ("step", signal.column, "positive_share", "alpha")
     return StoppingCurve(
-        model.stopping_signal,
-        signal.sign > 0,
-        *(history.column(name) for name in names),
-        model.best_check_,
-        model.stop_reason_,
+        signal=model.stopping_signal,
+        larger_is_better=signal.sign > 0,
+        steps=history.column("step"),
+        values=history.column(signal.column),
+        positive_shares=history.column("positive_share"),
+        alphas=history.column("alpha"),
+        best=model.best_check_,
+        stop_reason=model.stop_reason_,
     )
 
 
@@ -115,14 +117,20 @@ def score_histogram(model: VQKMeansClassifier) -> ScoreHistogram:
     ----------
     model : VQKMeansClassifier
     """
-    parts = tuple(np.asarray(part, np.float64) for part in model.holdout_log_odds_)
-    reach = max(1.0, *(float(np.quantile(np.abs(part), _INSIDE)) for part in parts))
+    positive, unlabeled = (np.asarray(part, np.float64) for part in model.holdout_log_odds_)
+    reach = max(1.0, *(float(np.quantile(np.abs(part), _INSIDE)) for part in (positive, unlabeled)))
     edges = np.linspace(-reach, reach, _BINS + 1)
-    shares = [_shares(part, edges) for part in parts]
-    above = [float((part > 0).mean()) for part in parts]
-    n_beyond = sum(int((np.abs(part) > reach).sum()) for part in parts)
-    sizes = [len(part) for part in parts]
-    return ScoreHistogram(edges, *shares, *sizes, *above, n_beyond, any(model.n_holdout_))
+    return ScoreHistogram(
+        edges=edges,
+        positive=_shares(positive, edges),
+        unlabeled=_shares(unlabeled, edges),
+        n_positive=len(positive),
+        n_unlabeled=len(unlabeled),
+        positive_above=float((positive > 0).mean()),
+        unlabeled_above=float((unlabeled > 0).mean()),
+        n_beyond=int((np.abs(np.concatenate([positive, unlabeled])) > reach).sum()),
+        are_held_out=any(model.n_holdout_),
+    )
 
 
 def _shares(scores: Floats, edges: Floats) -> Floats:

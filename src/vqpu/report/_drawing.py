@@ -15,7 +15,7 @@ from vqpu.report._curves import ScoreHistogram, StoppingCurve
 POSITIVE, NEGATIVE, LABELED = "#d9772b", "#1f4e79", "#111111"
 _GREY = "#555555"
 _WIDTH = 5.4  # inches; small, so that letters stay readable when a phone shrinks the picture
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.size": 11,
     "axes.spines.top": False,
     "axes.spines.right": False,

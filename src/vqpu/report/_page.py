@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vqpu._parameters import check_integer
 from vqpu.errors import OutputError, UsageError
@@ -16,6 +16,9 @@ from vqpu.report._drawing import draw_histogram, draw_map, draw_stopping, draw_u
 from vqpu.report._galleries import galleries
 from vqpu.report._subject import Subject, read_subject
 from vqpu.serving import writing
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 _TEMPLATE = "page.html.jinja"
 _ENDINGS = (".html", ".htm")
@@ -114,7 +117,7 @@ def _parts_of_evidence(subject: Subject, seed: int) -> dict[str, Any]:
     return parts
 
 
-def _environment() -> Any:
+def _environment() -> Environment:
     from jinja2 import Environment, StrictUndefined
 
     # Names and values are the user's and may hold anything: escaped without exception.
