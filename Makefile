@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One thread a process: test workers must not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test torture check bench accuracy study tables metrics priors gans gaussians rivals clean
+.PHONY: demo test torture check bench accuracy study tables metrics priors gaussians rivals clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -54,10 +54,6 @@ metrics: $(VENV)/.installed
 
 priors: $(VENV)/.installed
 	$(BIN)/python benchmarks/priors.py
-
-# With DATA_DIR=... also on images.
-gans: $(VENV)/.installed
-	$(BIN)/python benchmarks/gans.py $(DATA_DIR)
 
 gaussians: $(VENV)/.installed
 	$(BIN)/python benchmarks/gaussians.py

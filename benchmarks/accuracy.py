@@ -16,10 +16,10 @@ import numpy as np
 
 from vqpu.experiments import (
     make_problem,
-    read_records,
     run_method,
     run_missing,
     set_threads,
+    write_summary,
 )
 
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "accuracy"
@@ -92,9 +92,7 @@ def main() -> None:
         for seed in seeds
     }
     run_missing(run_one, jobs, workers=arguments.workers)
-    text = summary(read_records(RESULTS))
-    (RESULTS / "summary.md").write_text(text)
-    print(text)
+    write_summary(RESULTS, summary)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,10 @@ Positives and negatives are Gaussians with unit covariance, their means apart by
 along the diagonal; 1,000 in P and 4,000 in U, case-control, 20,000 others to test on with the same
 share of positives as in U. "separated" has regions that are nearly pure, which BBE and VPU assume;
 "overlapping" has few. One small network each, at most 400 steps (and a warm-up before, where a
-method has one). Methods that need alpha are given the true one, but for nnpu-bbe, which estimates
-it. One record a run in results/gaussians; what is there is skipped.
+method has one); the GANs, which converge late, take 2,000 (D-GAN: for each of its two stages) and
+are run on "separated" alone.
+Methods that need alpha are given the true one, but for nnpu-bbe, which estimates it. One record a
+run in results/gaussians; what is there is skipped.
 """
 
 from __future__ import annotations
@@ -20,15 +22,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu.experiments import Problem, read_records, run_method, run_missing, set_threads
+from vqpu.experiments import Problem, run_method, run_missing, set_threads, write_summary
 
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "gaussians"
 SETTINGS = {"separated": (3, 4.0), "overlapping": (5, 2.0)}  # columns, distance of the means
 ALPHAS = (0.3, 0.6)
 SEEDS = 10
 N_POSITIVE, N_UNLABELED, N_TEST = 1_000, 4_000, 20_000
-NETWORK = {"n_members": 1, "n_vectors": 4, "vector_dim": 16, "max_steps": 400}
-TOLERANCE = 2.0  # points below Bayes
+NETWORK = {"n_vectors": 4, "vector_dim": 16}
+BUDGET = {"n_members": 1, "max_steps": 400}
+GAN_BUDGETS: dict[str, dict[str, Any]] = {
+    "observer-gan": {"max_steps": 2_000},
+    "d-gan": {"max_steps": 2_000, "gan_steps": 2_000},
+}
+TOLERANCE, GAN_TOLERANCE = 2.0, 5.0  # points below Bayes
 
 # name: method, whether it is given alpha
 METHODS = {
@@ -42,6 +49,8 @@ METHODS = {
     "upu": ("upu", True),
     "distpu": ("distpu", True),
     "vpu": ("vpu", False),
+    "observer-gan": ("observer-gan", False),
+    "d-gan": ("d-gan", False),
 }
 
 Floats = NDArray[np.float64]
@@ -82,12 +91,19 @@ def run_one(setting: str, alpha: float, name: str, seed: int) -> dict[str, Any]:
     set_threads(1)
     problem = make_gaussians(setting, alpha, seed)
     method, is_given_alpha = METHODS[name]
-    parameters = {**NETWORK, **({"alpha": alpha} if is_given_alpha else {})}
+    parameters = {**NETWORK, **GAN_BUDGETS.get(name, BUDGET)}
+    if is_given_alpha:
+        parameters["alpha"] = alpha
     record = run_method(method, problem, seed=seed, parameters=parameters)
     del record["history"]
     is_positive = bayes_log_odds(problem.X_test, setting, alpha) > 0
     bayes = {"bayes_accuracy": float(np.mean(is_positive == (problem.y_test == 1)))}
     return {"setting": setting, "alpha": alpha, **record, "method": name, **bayes}
+
+
+def tolerance(name: str) -> float:
+    """Return how many points below Bayes are asked of a method."""
+    return GAN_TOLERANCE if name in GAN_BUDGETS else TOLERANCE
 
 
 def mean_gaps(records: list[dict[str, Any]]) -> dict[tuple[str, float, str], float]:
@@ -104,9 +120,10 @@ def summary(records: list[dict[str, Any]]) -> str:
     told = "; ".join(f"{name}: {d}-d, distance {far:g}" for name, (d, far) in SETTINGS.items())
     lines = [
         f"Test accuracy, P {N_POSITIVE}, U {N_UNLABELED}, Gaussians {told}. One network of "
-        f"{NETWORK['n_vectors']} vectors, at most {NETWORK['max_steps']} steps. Gap: points above "
-        "the Bayes classifier on the same test samples.\n",
-        "| setting | alpha | method | accuracy % | Bayes % | gap | within 2 | alpha used or found "
+        f"{NETWORK['n_vectors']} vectors, at most {BUDGET['max_steps']} steps, GANs 2000. Gap: "
+        "points above the Bayes classifier on the same test samples; asked for: at most "
+        f"{TOLERANCE:g} below, GANs {GAN_TOLERANCE:g}.\n",
+        "| setting | alpha | method | accuracy % | Bayes % | gap | reached | alpha used or found "
         "| seconds | seeds |",
         "|" + " --- |" * 10,
     ]
@@ -121,7 +138,7 @@ def summary(records: list[dict[str, Any]]) -> str:
         shares = [record["alpha_estimate"] for record in found if "alpha_estimate" in record]
         lines.append(
             f"| {setting} | {alpha} | {method} | {accuracy.mean():.2f} ± {accuracy.std():.2f} "
-            f"| {bayes:.2f} | {gap:+.2f} | {'yes' if gap >= -TOLERANCE else 'NO'} "
+            f"| {bayes:.2f} | {gap:+.2f} | {'yes' if gap >= -tolerance(method) else 'NO'} "
             f"| {f'{np.mean(shares):.3f}' if shares else '-'} "
             f"| {np.mean([record['seconds'] for record in found]):.1f} | {len(found)} |"
         )
@@ -145,12 +162,11 @@ def main() -> None:
         if arguments.only in (None, setting)
         for alpha in ALPHAS
         for name in METHODS
+        if setting == "separated" or name not in GAN_BUDGETS
         for seed in range(arguments.seeds)
     }
     run_missing(run_one, jobs, workers=arguments.workers)
-    text = summary(read_records(RESULTS))
-    (RESULTS / "summary.md").write_text(text)
-    print(text)
+    write_summary(RESULTS, summary)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import math
 import subprocess
-import sys
 import tempfile
 import venv
 from pathlib import Path
@@ -28,7 +27,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from vqpu.datasets import PUSample, make_pu
-from vqpu.experiments import environment, read_records, write_json
+from vqpu.experiments import environment, write_json, write_summary
 from vqpu.metrics import (
     lee_liu_score,
     proxy_accuracy,
@@ -267,9 +266,7 @@ def main() -> None:
         paths = [record_path(library, *case) for library in libraries for case in CASES]
         if not all(path.exists() for path in paths):
             run()
-    text = summary(read_records(RESULTS))
-    (RESULTS / "summary.md").write_text(text)
-    sys.stdout.write(text)
+    write_summary(RESULTS, summary)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu.experiments import environment, read_records, set_threads, write_json
+from vqpu.experiments import environment, set_threads, write_json, write_summary
 from vqpu.priors import PRIOR_METHODS, cross_fit_scores, estimate_prior
 
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "priors"
@@ -203,9 +203,7 @@ def main() -> None:
                 if not path.exists():
                     write_json(path, run_one(setting, alpha, seed))
                     print(path.stem, flush=True)
-    text = summary(read_records(RESULTS))
-    (RESULTS / "summary.md").write_text(text)
-    print(text)
+    write_summary(RESULTS, summary)
 
 
 if __name__ == "__main__":

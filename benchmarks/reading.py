@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from side_by_side import in_turn
 
 from vqpu.datasets import read_idx
 from vqpu.datasets._cifar import FOLDER, read_cifar10, read_cifar_batch
@@ -30,21 +28,6 @@ from vqpu.inputs._imagecache import cached_images
 
 N_IMAGES = 1000
 BATCH = 50
-
-
-def in_turn(first: Callable[[], Any], second: Callable[[], Any], rounds: int) -> float:
-    """Return the median of ``first``'s times over that of ``second``'s, measured in turn.
-
-    Who begins changes every round: memory that was just given back is faster to get.
-    """
-    first(), second()
-    times: dict[Callable[[], Any], list[float]] = {first: [], second: []}
-    for number in range(rounds):
-        for function in (first, second) if number % 2 else (second, first):
-            started = time.perf_counter()
-            function()
-            times[function].append(time.perf_counter() - started)
-    return statistics.median(times[first]) / statistics.median(times[second])
 
 
 def idx_ratio(folder: Path, rounds: int) -> dict[str, float]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import subprocess
 import sys
 import time
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from side_by_side import in_turn
 from sklearn.cluster import KMeans
 from torch import nn
 
@@ -31,20 +31,6 @@ from vqpu.training import split_holdout, take_step
 from vqpu.vq._objective import make_optimizer
 
 CPU = torch.device("cpu")
-
-
-def in_turn(first: Callable[[], Any], second: Callable[[], Any], rounds: int) -> float:
-    """Return the median of ``first``'s time over ``second``'s, measured one after the other."""
-    first(), second()
-    ratios = []
-    for _ in range(rounds):
-        times = []
-        for function in (first, second):
-            started = time.perf_counter()
-            function()
-            times.append(time.perf_counter() - started)
-        ratios.append(times[0] / times[1])
-    return statistics.median(ratios)
 
 
 def images(n: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -99,7 +85,7 @@ def training_ratios() -> dict[str, float]:
     large, small = Bench(15_000), Bench(3_750)
     return {
         "training_step_over_bare_step": in_turn(large.our_step, large.bare_step, 40),
-        "epoch_with_check_over_bare_epoch": in_turn(large.our_epoch, large.bare_epoch, 3),
+        "epoch_with_check_over_bare_epoch": in_turn(large.our_epoch, large.bare_epoch, 7),
         "epoch_4n_over_epoch_n": in_turn(large.our_epoch, small.our_epoch, 3),
     }
 

@@ -20,10 +20,10 @@ from vqpu.experiments import (
     METHODS,
     RAISED_BY_TRIED,
     make_problem,
-    read_records,
     run_method,
     run_missing,
     set_threads,
+    write_summary,
 )
 from vqpu.training import SIGNALS, StoppingRule
 
@@ -197,9 +197,7 @@ def main() -> None:
             for seed in case.seeds
         }
         run_missing(run_one, jobs, arguments.workers)
-    text = summary(read_records(RESULTS))
-    (RESULTS / "summary.md").write_text(text)
-    print(text)
+    write_summary(RESULTS, summary)
 
 
 def record_path(name: str, alpha: float, seed: int, method: str) -> Path:

@@ -18,10 +18,10 @@ import numpy as np
 from vqpu.experiments import (
     METHODS,
     make_problem,
-    read_records,
     run_method,
     run_missing,
     set_threads,
+    write_summary,
 )
 
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "tables"
@@ -83,9 +83,7 @@ def main() -> None:
         for seed in SEEDS
     }
     run_missing(run_one, jobs, workers=2)
-    text = summary(read_records(RESULTS))
-    (RESULTS / "summary.md").write_text(text)
-    print(text)
+    write_summary(RESULTS, summary)
 
 
 if __name__ == "__main__":

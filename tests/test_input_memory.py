@@ -15,7 +15,7 @@ from PIL import Image
 pa = pytest.importorskip("pyarrow")
 from pyarrow import csv, feather, parquet  # noqa: E402
 
-from tests.hostile_files import (  # noqa: E402
+from tests.hostile_user import (  # noqa: E402
     image_bytes,
     npy_bytes,
     png_of_zeros,

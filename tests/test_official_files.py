@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from tests.hostile import idx_bytes, image_bytes, member, mnist, tar_bytes
+from tests.hostile_official import idx_bytes, image_bytes, member, mnist, tar_bytes
 from vqpu.datasets import TASKS, check_dataset, is_present, load_task, read_idx
 from vqpu.datasets._cifar import read_cifar_batch
 from vqpu.datasets._places import data_directory

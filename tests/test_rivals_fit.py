@@ -15,6 +15,7 @@ import vqpu.training._loop as loop_module
 from vqpu import (
     CVIRClassifier,
     DistPUClassifier,
+    NaivePUClassifier,
     NNPUClassifier,
     TEDnClassifier,
     UPUClassifier,
@@ -24,13 +25,13 @@ from vqpu import (
 from vqpu._feeding import Feed
 from vqpu._sources import ArraySource
 from vqpu.nn import Augmentation
-from vqpu.rivals._logistic import Material, shared_parameters
+from vqpu.rivals._logistic import Material
 from vqpu.rivals._tedn import CVIRRecipe
 from vqpu.training import BalancedBatches, Split
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 
-RIVALS = [
+RIVALS: list[Any] = [
     CVIRClassifier,
     DistPUClassifier,
     NNPUClassifier,
@@ -38,7 +39,7 @@ RIVALS = [
     UPUClassifier,
     VPUClassifier,
 ]
-WITH_ALPHA = [CVIRClassifier, DistPUClassifier, NNPUClassifier, UPUClassifier]
+WITH_ALPHA: list[Any] = [CVIRClassifier, DistPUClassifier, NNPUClassifier, UPUClassifier]
 SMALL: dict[str, Any] = {
     "max_steps": 100,
     "n_members": 1,
@@ -59,6 +60,7 @@ PARAMETER_CASES: dict[str, tuple[type, dict[str, Any], str]] = {
     },
     "negative beta": (NNPUClassifier, {"beta": -0.1}, r"beta must be a number in \[0, inf\)"),
     "gamma above 1": (NNPUClassifier, {"gamma": 1.1}, r"gamma must be a number in \[0, 1\]"),
+    "unknown optimizer": (TEDnClassifier, {"optimizer": "lion"}, "Unknown optimizer .lion."),
     "no warm-up": (TEDnClassifier, {"warmup": 0}, r"warmup must be a number in \(0, 1\]"),
     "no warm-up of CVIR": (CVIRClassifier, {"warmup": 0.0}, "warmup must be"),
     "long warm-up": (DistPUClassifier, {"warmup": 1.1}, "warmup must be"),
@@ -83,11 +85,28 @@ def test_fit__bad_parameter__one_clear_error_before_any_step(
         rival(**parameters).fit(*blobs)
 
 
+def test_tedn__sgd__is_another_optimiser_with_the_authors_settings(
+    blobs: Blobs, blobs_truth: NDArray[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[torch.optim.SGD] = []
+    plain = torch.optim.SGD
+
+    def spy(*arguments: Any, **named: Any) -> torch.optim.SGD:
+        made.append(plain(*arguments, **named))
+        return made[-1]
+
+    monkeypatch.setattr(torch.optim, "SGD", spy)
+    X, y = blobs
+    model = TEDnClassifier(**SMALL, optimizer="sgd").fit(X, y)
+    assert model.score(X, blobs_truth) > 0.9
+    assert len(made) == 2  # the warm-up's and the main stage's
+    assert {(o.defaults["momentum"], o.defaults["weight_decay"]) for o in made} == {(0.9, 5e-4)}
+
+
 @pytest.mark.parametrize("rival", RIVALS)
 def test_defaults__shared_parameters__the_same_everywhere(rival: Any) -> None:
-    ours = rival().get_params()
-    shared = shared_parameters(ours)
-    assert shared == {name: TEDnClassifier().get_params()[name] for name in shared}
+    shared = NaivePUClassifier().get_params()
+    assert {name: rival().get_params()[name] for name in shared} == shared
     assert len(shared) == 18
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,7 @@ from vqpu.vq import (
 from vqpu.vq._objective import make_optimizer
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class VQKMeansClassifier(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
@@ -214,64 +216,17 @@ class VQKMeansClassifier(
     array([1, 0])
     """
 
-    def __init__(
-        self,
-        *,
-        encoder: Any = "auto",
-        n_members: int | None = None,
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        codebook_size: int = 512,
-        encoding: str = "codes",
-        anchors: str = "frozen",
-        anchor_mean: float | None = None,
-        codebook_update: str = "follow",
-        codebook_learning_rate: float | None = None,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        patience: int = 5,
-        stopping_signal: str = "holdout-loss",
-        holdout: float = 0.15,
-        decision: str = "posterior",
-        n_init: int = 4,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        self.encoder = encoder
-        self.n_members = n_members
-        self.n_vectors = n_vectors
-        self.vector_dim = vector_dim
-        self.codebook_size = codebook_size
-        self.encoding = encoding
-        self.anchors = anchors
-        self.anchor_mean = anchor_mean
-        self.codebook_update = codebook_update
-        self.codebook_learning_rate = codebook_learning_rate
-        self.dropout = dropout
-        self.augment = augment
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.weight_average = weight_average
-        self.max_steps = max_steps
-        self.max_epochs = max_epochs
-        self.check_every = check_every
-        self.patience = patience
-        self.stopping_signal = stopping_signal
-        self.holdout = holdout
-        self.decision = decision
-        self.n_init = n_init
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
+    n_members: int | None = None
+    codebook_size: int = 512
+    encoding: str = "codes"
+    anchors: str = "frozen"
+    anchor_mean: float | None = None
+    codebook_update: str = "follow"
+    codebook_learning_rate: float | None = None
+    patience: int = 5
+    stopping_signal: str = "holdout-loss"
+    decision: str = "posterior"
+    n_init: int = 4
 
     def fit(
         self,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -35,13 +36,28 @@ _MEMBERS = 5
 _VECTORS_FOR_ONE_MEMBER = 30_000  # vectors are cheap: several members pay up to here
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NetworkEstimator(SavedEstimator):
     """Base of estimators that train an encoder.
 
-    A subclass implements ``fit`` and stores its parameters; those named in
-    ``_check_shared_parameters`` mean the same everywhere. What it does not offer but the shared
-    code reads, such as ``n_members``, it fixes as a class attribute.
+    Parameters are fields of a dataclass: a subclass inherits those of its base and states its own,
+    and the ``__init__`` that comes of it has the signature that scikit-learn reads parameters off.
+    A subclass implements ``fit``. What it does not offer but the shared code reads, such as
+    ``n_members``, it fixes as a class attribute without annotation.
     """
+
+    n_vectors: int = 8
+    vector_dim: int = 64
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    schedule: str = "cosine"
+    weight_average: float = 0.99
+    max_steps: int = 4000
+    max_epochs: int | None = None
+    check_every: int | None = None
+    random_state: Any = None
+    device: str = "auto"
+    verbose: int = 0
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_folded")
@@ -192,10 +208,15 @@ class NetworkEstimator(SavedEstimator):
         return max_steps, min(check_every, max_steps)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NetworkClassifier(PUClassifier, NetworkEstimator):
     """Base of classifiers that train an encoder on two sets of samples."""
 
-    _saved: tuple[str, ...] = ("classes_", "n_holdout_")
+    encoder: Any = "auto"
+    dropout: float | None = None
+    augment: str = "auto"
+    holdout: float = 0.15
+    _saved: ClassVar[tuple[str, ...]] = ("classes_", "n_holdout_")
 
 
 def _check_output(encoder: nn.Module, shape: tuple[int, ...], output_dim: int) -> None:

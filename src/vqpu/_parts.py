@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 from torch import nn
 
@@ -29,7 +31,7 @@ from vqpu.vq._objective import CODEBOOK_RATES
 class VQParts(NetworkClassifier):
     """Base of :class:`vqpu.VQKMeansClassifier`: its parameters checked, and what they stand for."""
 
-    _saved: tuple[str, ...] = (
+    _saved: ClassVar[tuple[str, ...]] = (
         "cluster_centers_", "alpha_", "theoretical_alpha_", "positive_share_",
         "holdout_projections_", "holdout_log_odds_", "_answer",
     )  # fmt: skip

@@ -6,7 +6,7 @@ import inspect
 import os
 import platform
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -46,11 +46,11 @@ class SavedEstimator(CheckedEstimator):
     modules from parameters and from what has been restored; their weights come from the file.
     """
 
-    _saved: tuple[str, ...] = (
+    _saved: ClassVar[tuple[str, ...]] = (
         "n_features_in_", "input_shape_", "network_", "history_", "best_check_", "n_steps_",
         "stop_reason_", "n_members_", "_dropout",
     )  # fmt: skip
-    _records: tuple[type, ...] = (History, Layout)
+    _records: ClassVar[tuple[type, ...]] = (History, Layout)
 
     def save(self, path: str | os.PathLike[str], *, extras: dict[str, bytes] | None = None) -> None:
         """Save the fitted model as a directory: ``manifest.json`` and ``weights.safetensors``.

@@ -5,6 +5,7 @@ from vqpu.experiments._records import environment as environment
 from vqpu.experiments._records import read_records as read_records
 from vqpu.experiments._records import run_missing as run_missing
 from vqpu.experiments._records import write_json as write_json
+from vqpu.experiments._records import write_summary as write_summary
 from vqpu.experiments._runs import METHODS as METHODS
 from vqpu.experiments._runs import RAISED_BY_TRIED as RAISED_BY_TRIED
 from vqpu.experiments._runs import Problem as Problem

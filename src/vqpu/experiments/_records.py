@@ -26,6 +26,14 @@ def read_records(folder: Path) -> list[Record]:
     return [json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))]
 
 
+def write_summary(folder: Path, summary: Callable[[list[Record]], str]) -> None:
+    """Make the summary of a folder's records, write it beside them and print it."""
+    text = summary(read_records(folder))
+    with replacing(folder / "summary.md") as file:
+        file.write(text.encode())
+    print(text)
+
+
 def environment() -> Record:
     """Return what a figure may depend on besides its seed."""
     import numpy

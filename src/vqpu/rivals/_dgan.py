@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -24,6 +25,7 @@ from vqpu.training import (
 )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DGANClassifier(GANClassifier):
     r"""D-GAN: a generator learns the negatives from P and U, a classifier learns P against them.
 
@@ -47,7 +49,7 @@ class DGANClassifier(GANClassifier):
         Bound on the steps of the second stage.
     max_epochs : int or None, default=None
         Bound on its passes over the labelled positives, if any.
-    patience : int, default=5
+    patience : int, default=20
         Checks of the second stage without improvement after which it stops.
     encoder, n_vectors, vector_dim, dropout, augment, batch_size, schedule, weight_average, \
     check_every, holdout, random_state, device, verbose
@@ -92,55 +94,11 @@ class DGANClassifier(GANClassifier):
     """
 
     _title = "D-GAN"
-    _saved: tuple[str, ...] = ("gan_history_",)
+    _saved: ClassVar[tuple[str, ...]] = ("gan_history_",)
     _spectral = True
 
-    def __init__(
-        self,
-        *,
-        gan_steps: int = 4000,
-        encoder: Any = "auto",
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        latent_dim: int = 64,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        gan_learning_rate: float = 2e-4,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        patience: int = 5,
-        holdout: float = 0.15,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        self.gan_steps = gan_steps
-        self.patience = patience
-        super().__init__(
-            encoder=encoder,
-            n_vectors=n_vectors,
-            vector_dim=vector_dim,
-            latent_dim=latent_dim,
-            dropout=dropout,
-            augment=augment,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            gan_learning_rate=gan_learning_rate,
-            schedule=schedule,
-            weight_average=weight_average,
-            max_steps=max_steps,
-            max_epochs=max_epochs,
-            check_every=check_every,
-            holdout=holdout,
-            random_state=random_state,
-            device=device,
-            verbose=verbose,
-        )
+    gan_steps: int = 4000
+    patience: int = 20  # the AUC is flat at first, before the border has settled
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

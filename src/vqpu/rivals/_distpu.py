@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
@@ -17,7 +18,6 @@ from vqpu.rivals._logistic import (
     Material,
     NetworkObjective,
     PooledLogit,
-    shared_parameters,
 )
 from vqpu.rivals._mixup import draw_mix
 from vqpu.rivals._risk import MemberObjective, PriorNetworkClassifier, RiskRecipe
@@ -138,6 +138,7 @@ class _DistPURecipe(RiskRecipe):
         )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DistPUClassifier(PriorNetworkClassifier):
     r"""Classifier from a label distribution perspective, Dist-PU (Zhao et al. 2022).
 
@@ -175,41 +176,12 @@ class DistPUClassifier(PriorNetworkClassifier):
     """
 
     _title = "Dist-PU"
-    _saved: tuple[str, ...] = ("warmup_history_",)
+    _saved: ClassVar[tuple[str, ...]] = ("warmup_history_",)
 
-    def __init__(
-        self,
-        *,
-        alpha: float | None = None,
-        warmup: float = 0.5,
-        entropy_weight: float = 0.004,
-        mixup_weight: float = 5.0,
-        mixed_entropy_weight: float = 0.04,
-        encoder: Any = "auto",
-        n_members: int | None = None,
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        patience: int = 5,
-        holdout: float = 0.15,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(**shared_parameters(locals()))
-        self.alpha = alpha
-        self.warmup = warmup
-        self.entropy_weight = entropy_weight
-        self.mixup_weight = mixup_weight
-        self.mixed_entropy_weight = mixed_entropy_weight
+    warmup: float = 0.5
+    entropy_weight: float = 0.004
+    mixup_weight: float = 5.0
+    mixed_entropy_weight: float = 0.04
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

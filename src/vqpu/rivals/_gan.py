@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from vqpu._parameters import check_integer, check_real, draw_seed
 from vqpu._seeding import Stream, numpy_generator, torch_generator
 from vqpu._sources import ArraySource
 from vqpu.nn import Discriminator, EncoderEnsemble, Generator
-from vqpu.rivals._logistic import LogisticNetworkClassifier, Material
+from vqpu.rivals._logistic import LogitClassifier, Material
 from vqpu.training import WeightAverage, descend, holdout_auc
 
 # Adam's decay rates, as usual for GANs: more momentum lets the players circle each other.
@@ -113,57 +114,20 @@ def generator_scale(source: ArraySource, encoder: EncoderEnsemble) -> tuple[Tens
     return normalizer.mean.clone(), normalizer.std * torch.from_numpy(high > low)
 
 
-class GANClassifier(LogisticNetworkClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class GANClassifier(LogitClassifier):
     """Base of classifiers that learn from positives against generated negatives.
 
     There is one network and one GAN, as in the papers: ``n_members`` is no parameter.
     """
 
     n_members = 1
-    _saved: tuple[str, ...] = ("generator_", "_layout")
+    _saved: ClassVar[tuple[str, ...]] = ("generator_", "_layout")
     _generator_average = 0.999
-    _spectral: bool  # whether the discriminator has spectral norm
+    _spectral: ClassVar[bool]  # whether the discriminator has spectral norm
 
-    def __init__(
-        self,
-        *,
-        encoder: Any,
-        n_vectors: int,
-        vector_dim: int,
-        latent_dim: int,
-        dropout: float | None,
-        augment: str,
-        batch_size: int,
-        learning_rate: float,
-        gan_learning_rate: float,
-        schedule: str,
-        weight_average: float,
-        max_steps: int,
-        max_epochs: int | None,
-        check_every: int | None,
-        holdout: float,
-        random_state: Any,
-        device: str,
-        verbose: int,
-    ) -> None:
-        self.encoder = encoder
-        self.n_vectors = n_vectors
-        self.vector_dim = vector_dim
-        self.latent_dim = latent_dim
-        self.dropout = dropout
-        self.augment = augment
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.gan_learning_rate = gan_learning_rate
-        self.schedule = schedule
-        self.weight_average = weight_average
-        self.max_steps = max_steps
-        self.max_epochs = max_epochs
-        self.check_every = check_every
-        self.holdout = holdout
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
+    latent_dim: int = 64
+    gan_learning_rate: float = 2e-4
 
     def sample(self, n: int, random_state: Any = None) -> NDArray[Any]:
         """Draw generated negatives.

@@ -6,9 +6,9 @@ batches, members, hold-out, loop, stopping) is shared.
 
 from __future__ import annotations
 
-import inspect
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -206,63 +206,11 @@ class Fitted(NamedTuple):
     warmup: Outcome | None = None
 
 
-def shared_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Pick the parameters that all network classifiers share.
-
-    scikit-learn reads an estimator's parameters off the signature of its ``__init__``, so a class
-    with parameters of its own has to repeat the shared ones there; with
-    ``super().__init__(**shared_parameters(locals()))`` it need not repeat them a third time.
-    """
-    names = inspect.signature(LogisticNetworkClassifier.__init__).parameters
-    return {name: given[name] for name in names if name != "self"}
-
-
-class LogisticNetworkClassifier(NetworkClassifier):
-    """Base of classifiers that put one set against another."""
+class LogitClassifier(NetworkClassifier):
+    """Base of classifiers whose network ends in a logit; a subclass trains it."""
 
     _title = "cross entropy"
     _offset = 0.0
-
-    def __init__(
-        self,
-        *,
-        encoder: Any = "auto",
-        n_members: int | None = None,
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        patience: int = 5,
-        holdout: float = 0.15,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        self.encoder = encoder
-        self.n_members = n_members
-        self.n_vectors = n_vectors
-        self.vector_dim = vector_dim
-        self.dropout = dropout
-        self.augment = augment
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.weight_average = weight_average
-        self.max_steps = max_steps
-        self.max_epochs = max_epochs
-        self.check_every = check_every
-        self.patience = patience
-        self.holdout = holdout
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Any:
         """Train the network on the two sets that ``y`` marks.
@@ -301,7 +249,7 @@ class LogisticNetworkClassifier(NetworkClassifier):
 
     def _fit_network(self, material: Material) -> Fitted:
         """Train by the method's recipe, after whatever stage it needs before."""
-        return Fitted(self._train(material, Recipe()))
+        raise NotImplementedError
 
     def _conclude(self, fitted: Fitted, material: Material, labels: PULabels) -> None:
         """Set every fitted attribute; a method adds its own."""
@@ -323,6 +271,17 @@ class LogisticNetworkClassifier(NetworkClassifier):
         torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
         encoder = self._make_encoder(material.source, self.vector_dim, material.split.n_members)
         return PooledLogit(encoder, self.vector_dim).to(self._device)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LogisticNetworkClassifier(LogitClassifier):
+    """Base of classifiers that put one set against another; here P against U, uncorrected."""
+
+    n_members: int | None = None
+    patience: int = 5
+
+    def _fit_network(self, material: Material) -> Fitted:
+        return Fitted(self._train(material, Recipe()))
 
     def _train(
         self,
@@ -358,7 +317,7 @@ class LogisticNetworkClassifier(NetworkClassifier):
         with progress_reporter(self.verbose, self._title, max_steps) as report:
             return train_with_checks(
                 objective,
-                torch.optim.Adam(network.parameters(), lr=self.learning_rate, fused=True),
+                self._make_optimizer(network),
                 StoppingRule("holdout-loss", self.patience),
                 state=average.averaged,
                 make_row=_row_maker(material, recipe, average.averaged),
@@ -367,6 +326,9 @@ class LogisticNetworkClassifier(NetworkClassifier):
                 max_steps=max_steps,
                 check_every=min(check_every, max_steps),
             )
+
+    def _make_optimizer(self, network: PooledLogit) -> torch.optim.Optimizer:
+        return torch.optim.Adam(network.parameters(), lr=self.learning_rate, fused=True)
 
 
 def _row_maker(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from vqpu._parameters import check_real
-from vqpu.rivals._logistic import Fitted, Material, shared_parameters
+from vqpu.rivals._logistic import Fitted, Material
 from vqpu.rivals._risk import PriorNetworkClassifier, RiskRecipe
 from vqpu.rivals._upu import partial_risks
 
@@ -60,6 +60,7 @@ def nnpu_step_loss(
     return torch.where(is_impossible, -gamma * parts.negative, parts.positive + parts.negative)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NNPUClassifier(PriorNetworkClassifier):
     """Classifier that minimises the non-negative PU risk (Kiryo et al. 2017).
 
@@ -94,35 +95,8 @@ class NNPUClassifier(PriorNetworkClassifier):
 
     _title = "nnPU"
 
-    def __init__(
-        self,
-        *,
-        alpha: float | None = None,
-        beta: float = 0.0,
-        gamma: float = 1.0,
-        encoder: Any = "auto",
-        n_members: int | None = None,
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        patience: int = 5,
-        holdout: float = 0.15,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(**shared_parameters(locals()))
-        self.alpha = alpha
-        self.beta = beta
-        self.gamma = gamma
+    beta: float = 0.0
+    gamma: float = 1.0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -21,6 +21,7 @@ from vqpu.training import (
 )
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ObserverGANClassifier(GANClassifier):
     r"""Observer-GAN: the observer learns positives from negatives that a GAN makes.
 
@@ -89,50 +90,7 @@ class ObserverGANClassifier(GANClassifier):
     _title = "Observer-GAN"
     _spectral = False
 
-    def __init__(
-        self,
-        *,
-        observer_weight: float = 1.0,
-        encoder: Any = "auto",
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        latent_dim: int = 64,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        gan_learning_rate: float = 2e-4,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        holdout: float = 0.15,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        self.observer_weight = observer_weight
-        super().__init__(
-            encoder=encoder,
-            n_vectors=n_vectors,
-            vector_dim=vector_dim,
-            latent_dim=latent_dim,
-            dropout=dropout,
-            augment=augment,
-            batch_size=batch_size,
-            learning_rate=learning_rate,
-            gan_learning_rate=gan_learning_rate,
-            schedule=schedule,
-            weight_average=weight_average,
-            max_steps=max_steps,
-            max_epochs=max_epochs,
-            check_every=check_every,
-            holdout=holdout,
-            random_state=random_state,
-            device=device,
-            verbose=verbose,
-        )
+    observer_weight: float = 1.0
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

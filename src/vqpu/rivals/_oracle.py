@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
 
 from vqpu._parameters import check_real
-from vqpu.rivals._logistic import LogisticNetworkClassifier, shared_parameters
+from vqpu.rivals._logistic import LogisticNetworkClassifier
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class OracleClassifier(LogisticNetworkClassifier):
     """Supervised classifier: what the same encoder reaches when every label is known.
 
@@ -25,31 +26,7 @@ class OracleClassifier(LogisticNetworkClassifier):
 
     _title = "supervised oracle"
 
-    def __init__(
-        self,
-        *,
-        class_prior: float = 0.5,
-        encoder: Any = "auto",
-        n_members: int | None = None,
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        patience: int = 5,
-        holdout: float = 0.15,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        self.class_prior = class_prior
-        super().__init__(**shared_parameters(locals()))
+    class_prior: float = 0.5
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -115,11 +116,12 @@ def estimate_alpha(material: Material, outcome: Outcome) -> float:
     return best_bin_alpha(*material.unseen_logits(outcome.state, sets))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PriorNetworkClassifier(LogisticNetworkClassifier):
     """Base of classifiers that need alpha, given or estimated."""
 
-    alpha: Any
-    _saved: tuple[str, ...] = ("alpha_",)
+    alpha: float | None = None
+    _saved: ClassVar[tuple[str, ...]] = ("alpha_",)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

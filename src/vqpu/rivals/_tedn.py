@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from vqpu._feeding import Feed
-from vqpu._parameters import check_real
+from vqpu._parameters import check_choice, check_real
 from vqpu._posterior import best_bin_alpha
 from vqpu.rivals._logistic import (
     CrossEntropyObjective,
@@ -22,11 +23,11 @@ from vqpu.rivals._logistic import (
     PooledLogit,
     Recipe,
     balanced_cross_entropy,
-    shared_parameters,
 )
 from vqpu.rivals._risk import estimate_alpha
 from vqpu.training import BalancedBatches, WeightAverage
 
+_MOMENTUM, _WEIGHT_DECAY = 0.9, 5e-4  # the authors', of SGD
 _SHORTEST_EPOCH = 20  # steps; with few samples a pass is too short to learn anything new
 
 
@@ -143,15 +144,25 @@ class _SelectingObjective(CrossEntropyObjective):
         return super().loss(step)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _SelectingClassifier(LogisticNetworkClassifier):
     """What both classifiers share: a warm-up of P against U, then the selection."""
 
-    warmup: Any
-    _saved: tuple[str, ...] = ("alpha_", "warmup_history_")
+    warmup: float = 0.25
+    optimizer: str = "adam"
+    _saved: ClassVar[tuple[str, ...]] = ("alpha_", "warmup_history_")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_choice("optimizer", self.optimizer, ("adam", "sgd"))
         check_real("warmup", self.warmup, 0, 1, open_low=True, open_high=False)
+
+    def _make_optimizer(self, network: PooledLogit) -> torch.optim.Optimizer:
+        if self.optimizer == "adam":
+            return super()._make_optimizer(network)
+        return torch.optim.SGD(
+            network.parameters(), self.learning_rate, _MOMENTUM, weight_decay=_WEIGHT_DECAY
+        )
 
     def _alternate(self, material: Material, alpha: float | None, *, estimates: bool) -> Fitted:
         warmup = self._train(material, Recipe(), stage=1, share=self.warmup)
@@ -164,6 +175,7 @@ class _SelectingClassifier(LogisticNetworkClassifier):
         return Fitted(outcome, alpha, warmup)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CVIRClassifier(_SelectingClassifier):
     """Conditional value ignoring risk: TED^n with a known alpha (Garg et al. 2021).
 
@@ -178,6 +190,9 @@ class CVIRClassifier(_SelectingClassifier):
         warm-up.
     warmup : float in (0, 1], default=0.25
         Steps of the warm-up, as a share of ``max_steps`` and in addition to them.
+    optimizer : {"adam", "sgd"}, default="adam"
+        "sgd" has momentum 0.9 and weight decay 0.0005, as the authors have; then say
+        ``learning_rate`` as well (theirs: 0.1).
     **parameters
         As in :class:`vqpu.NaivePUClassifier`.
 
@@ -192,33 +207,7 @@ class CVIRClassifier(_SelectingClassifier):
 
     _title = "CVIR"
 
-    def __init__(
-        self,
-        *,
-        alpha: float | None = None,
-        warmup: float = 0.25,
-        encoder: Any = "auto",
-        n_members: int | None = None,
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        patience: int = 5,
-        holdout: float = 0.15,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(**shared_parameters(locals()))
-        self.alpha = alpha
-        self.warmup = warmup
+    alpha: float | None = None
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -239,13 +228,16 @@ class TEDnClassifier(_SelectingClassifier):
 
     The authors train for a fixed number of epochs (100 of warm-up, then up to 1,000) by SGD and
     draw what they hold out from the test split. Here a part of P and U is held out, the optimiser
-    is that of all methods of this package, and training stops by the held-out loss, with the share
-    that BBE found after the warm-up, so that checks compare.
+    is by default that of all methods of this package, and training stops by the held-out loss,
+    with the share that BBE found after the warm-up, so that checks compare.
 
     Parameters
     ----------
     warmup : float in (0, 1], default=0.25
         Steps of the warm-up, as a share of ``max_steps`` and in addition to them.
+    optimizer : {"adam", "sgd"}, default="adam"
+        "sgd" has momentum 0.9 and weight decay 0.0005, as the authors have; then say
+        ``learning_rate`` as well (theirs: 0.1).
     **parameters
         As in :class:`vqpu.NaivePUClassifier`.
 
@@ -264,32 +256,6 @@ class TEDnClassifier(_SelectingClassifier):
     """
 
     _title = "TED^n"
-
-    def __init__(
-        self,
-        *,
-        warmup: float = 0.25,
-        encoder: Any = "auto",
-        n_members: int | None = None,
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        patience: int = 5,
-        holdout: float = 0.15,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(**shared_parameters(locals()))
-        self.warmup = warmup
 
     def _fit_network(self, material: Material) -> Fitted:
         return self._alternate(material, None, estimates=True)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from vqpu.rivals._logistic import Fitted, Material, shared_parameters
+from vqpu.rivals._logistic import Fitted, Material
 from vqpu.rivals._risk import PriorNetworkClassifier, RiskRecipe
 
 
@@ -86,32 +86,6 @@ class UPUClassifier(PriorNetworkClassifier):
     """
 
     _title = "uPU"
-
-    def __init__(
-        self,
-        *,
-        alpha: float | None = None,
-        encoder: Any = "auto",
-        n_members: int | None = None,
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        patience: int = 5,
-        holdout: float = 0.15,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(**shared_parameters(locals()))
-        self.alpha = alpha
 
     def _fit_network(self, material: Material) -> Fitted:
         alpha = self._resolve_alpha(material)

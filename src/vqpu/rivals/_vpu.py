@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -19,7 +20,6 @@ from vqpu.rivals._logistic import (
     NetworkObjective,
     PooledLogit,
     Recipe,
-    shared_parameters,
 )
 from vqpu.rivals._mixup import draw_mix
 from vqpu.rivals._risk import MemberObjective
@@ -110,6 +110,7 @@ class _VPURecipe(Recipe):
         return variational_loss(positive, unlabeled)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class VPUClassifier(LogisticNetworkClassifier):
     """Classifier by the variational principle for PU learning (Chen et al. 2020); needs no prior.
 
@@ -140,33 +141,9 @@ class VPUClassifier(LogisticNetworkClassifier):
     """
 
     _title = "VPU"
-    _saved: tuple[str, ...] = ("largest_phi_",)
+    _saved: ClassVar[tuple[str, ...]] = ("largest_phi_",)
 
-    def __init__(
-        self,
-        *,
-        mixup_weight: float = 0.03,
-        encoder: Any = "auto",
-        n_members: int | None = None,
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        dropout: float | None = None,
-        augment: str = "auto",
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        patience: int = 5,
-        holdout: float = 0.15,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(**shared_parameters(locals()))
-        self.mixup_weight = mixup_weight
+    mixup_weight: float = 0.03
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

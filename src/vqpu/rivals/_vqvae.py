@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -72,6 +73,7 @@ class Autoencoder(nn.Module):
         return samples
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class VQVAE(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
@@ -152,42 +154,11 @@ class VQVAE(
     """
 
     encoder, dropout, augment, n_members = "auto", 0.0, "none", 1
-    _saved: tuple[str, ...] = ("cluster_centers_", "labels_", "_layout")
+    _saved: ClassVar[tuple[str, ...]] = ("cluster_centers_", "labels_", "_layout")
 
-    def __init__(
-        self,
-        *,
-        n_vectors: int = 8,
-        vector_dim: int = 64,
-        codebook_size: int = 512,
-        commitment: float = 0.25,
-        batch_size: int = 128,
-        learning_rate: float = 1e-3,
-        schedule: str = "cosine",
-        weight_average: float = 0.99,
-        max_steps: int = 4000,
-        max_epochs: int | None = None,
-        check_every: int | None = None,
-        n_init: int = 4,
-        random_state: Any = None,
-        device: str = "auto",
-        verbose: int = 0,
-    ) -> None:
-        self.n_vectors = n_vectors
-        self.vector_dim = vector_dim
-        self.codebook_size = codebook_size
-        self.commitment = commitment
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.schedule = schedule
-        self.weight_average = weight_average
-        self.max_steps = max_steps
-        self.max_epochs = max_epochs
-        self.check_every = check_every
-        self.n_init = n_init
-        self.random_state = random_state
-        self.device = device
-        self.verbose = verbose
+    codebook_size: int = 512
+    commitment: float = 0.25
+    n_init: int = 4
 
     def fit(self, X: ArrayLike, y: Any = None) -> VQVAE:  # noqa: ARG002
         """Train the autoencoder and cluster the codes of X into two.

@@ -1,7 +1,7 @@
 """Damaged and hostile files: how each is made, and what must be said about it.
 
 Run as a program it tries them all in a fresh process and prints what was said and how much memory
-it took: ``python -m tests.hostile FOLDER``.
+it took: ``python -m tests.hostile_official FOLDER``.
 """
 
 from __future__ import annotations

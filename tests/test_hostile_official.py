@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile import CASES, refusal
+from tests.hostile_official import CASES, refusal
 
 
 def tree(folder: Path) -> dict[str, int]:
@@ -45,7 +45,7 @@ def test_hostile_files__all_in_one_process__at_most_300_megabytes(tmp_path: Path
         (tmp_path / name).mkdir()
         case.build(tmp_path / name)
     done = subprocess.run(
-        [sys.executable, "-m", "tests.hostile", str(tmp_path)],
+        [sys.executable, "-m", "tests.hostile_official", str(tmp_path)],
         capture_output=True,
         text=True,
         check=True,

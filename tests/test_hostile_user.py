@@ -26,7 +26,7 @@ from vqpu.inputs._parquet import _chunks, _footer, check_parquet
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
 
-from tests.hostile_files import (  # noqa: E402
+from tests.hostile_user import (  # noqa: E402
     image_bytes,
     npy_bytes,
     png_of_zeros,
