@@ -21,6 +21,14 @@ test: check
 torture: $(VENV)/.installed
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -m torture
 
+# The report in Debian's Chromium; SCREENSHOTS=... keeps the pictures. Playwright's own browser is not fetched.
+.PHONY: test-browser
+test-browser: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,browser]'
+	command -v chromium >/dev/null || { test "$$(id -u)" = 0 && apt-get install -y chromium; } || \
+		{ echo "Chromium is missing: apt-get install chromium"; exit 1; }
+	VQPU_SCREENSHOTS=$(abspath $(SCREENSHOTS)) $(ONE_THREAD) $(BIN)/python -m pytest -q -m browser tests/browser
+
 check: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -73,7 +73,11 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "_atomic", "_classifier", "_contract", "_loading", "_parameters", "evidence",
         "inputs", "metrics", "modelfiles", "rivals", "scenarios",
     },
-    "cli": {"", "errors", "datasets", "experiments", "export", "reproduce", "serving"},
+    "report": {
+        "errors", "_classifier", "_loading", "_parameters", "_saving", "diagnostics", "evidence",
+        "modelfiles", "serving", "training",
+    },
+    "cli": {"", "errors", "datasets", "experiments", "export", "report", "reproduce", "serving"},
     "__main__": {"cli"},
 }  # fmt: skip
 
@@ -92,7 +96,7 @@ FORBIDDEN: dict[str, set[str]] = {
     "_posterior": {"torch", "sklearn"},
     "_wrapped": {"torch"},
     "priors": {"torch"},
-    "cli": {"torch", "sklearn", "pyarrow", "matplotlib", "PIL", "numpy"},
+    "cli": {"torch", "sklearn", "pyarrow", "matplotlib", "PIL", "numpy", "jinja2"},
 }
 
 NOWHERE = {"pickle", "joblib", "dill", "cloudpickle", "shelve", "marshal"}
@@ -171,6 +175,7 @@ def test_import_vqpu__loads_nothing_heavy() -> None:
         ["reproduce", "--help"],
         *([name, "--help"] for name in ("fit", "predict", "rank", "inspect", "evaluate", "export")),
         ["compare", "--help"],
+        ["report", "--help"],
     ],
 )
 def test_help__loads_neither_torch_nor_scikit_learn(arguments: list[str]) -> None:
@@ -179,7 +184,7 @@ def test_help__loads_neither_torch_nor_scikit_learn(arguments: list[str]) -> Non
         "with contextlib.redirect_stdout(io.StringIO()):\n"
         f"    assert main({arguments!r}) == 0"
     )
-    heavy = {"torch", "sklearn", "matplotlib", "numpy", "pyarrow", "PIL", "onnx"}
+    heavy = {"torch", "sklearn", "matplotlib", "numpy", "pyarrow", "PIL", "onnx", "jinja2"}
     assert not loaded_after(code) & heavy
 
 

@@ -25,6 +25,7 @@ for _command in (
     _predict.predict,
     _predict.rank,
     _model.inspect,
+    _model.report,
     _predict.evaluate,
     _model.export,
     _fit.compare,

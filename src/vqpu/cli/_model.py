@@ -1,4 +1,4 @@
-"""``vqpu inspect`` and ``vqpu export``: what a model is, and the model for other programs."""
+"""``vqpu inspect``, ``report`` and ``export``: what a model is, for people and for programs."""
 
 from __future__ import annotations
 
@@ -44,6 +44,18 @@ def export(
         f"{', '.join(done.outputs)}. On {done.n_checked} samples its scores are within "
         f"{done.largest_error:.1e} of the model's, and {done.codes_apart:.2%} of the codes differ."
     )
+
+
+def report(
+    model: Model,
+    out: Annotated[Path, typer.Option(help="Page, ending in .html.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
+) -> None:
+    """Write one self-contained page that shows what was fitted and whether it worked."""
+    from vqpu.report import write_report
+
+    write_report(model, out)
+    print(json.dumps({"out": str(out)}) if as_json else f"{out}: open it in a browser.")
 
 
 def _print_model(found: dict[str, Any]) -> None:

@@ -25,3 +25,4 @@ from vqpu.serving._settings import parse_assignments as parse_assignments
 from vqpu.serving._shards import Shard as Shard
 from vqpu.serving._training_data import TrainingData as TrainingData
 from vqpu.serving._training_data import read_sources as read_sources
+from vqpu.serving._writers import writing as writing
