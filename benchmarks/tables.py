@@ -1,10 +1,10 @@
-"""Balanced accuracy on tables: VQ K-means, its rivals, the naive classifier and the oracle.
+"""Balanced accuracy on tables: VQ K-means, the naive classifier and the supervised oracle.
 
 usage: python benchmarks/tables.py
 
 Defaults only, five seeds, P and U disjoint, tested on what is in neither. alpha is .5, where the
-best border for balanced accuracy and the best border for accuracy on U are the same: no method is
-favoured by the score. nnPU and Dist-PU are given alpha; the others are not. One record a run in
+best border for balanced accuracy and the best border for accuracy on U are the same: neither method
+is favoured by the score. One record a run in
 results/tables; what is there is skipped.
 """
 
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from vqpu.experiments import (
+    METHODS,
     make_problem,
     run_method,
     run_missing,
@@ -25,8 +26,6 @@ from vqpu.experiments import (
 
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "tables"
 SEEDS = range(5)
-METHODS = ("vq", "naive", "oracle", "tedn", "nnpu", "distpu", "vpu")
-GIVEN_ALPHA = ("nnpu", "distpu")
 
 # table: P, U, alpha
 CASES = {
@@ -42,8 +41,7 @@ def run_one(table: str, method: str, seed: int) -> dict[str, Any]:
     problem = make_problem(
         table, n_positive=n_positive, n_unlabeled=n_unlabeled, alpha=alpha, seed=seed
     )
-    parameters = {"alpha": alpha} if method in GIVEN_ALPHA else {}
-    record = run_method(method, problem, seed=seed, parameters=parameters)
+    record = run_method(method, problem, seed=seed)
     sizes = {"task": table, "alpha": alpha, "n_positive": n_positive, "n_unlabeled": n_unlabeled}
     return {**sizes, **record}
 
