@@ -17,7 +17,7 @@ def test_predict_proba__overlapping_normals__calibrated(alpha: float) -> None:
     hidden = rng.normal(size=(n_hidden, 3)) + shift
     negative = rng.normal(size=(4000 - n_hidden, 3)) - shift
     X, y = stack_pu(positive, np.vstack([hidden, negative]))
-    model = VQKMeansClassifier(max_steps=600, random_state=0).fit(X, y)
+    model = VQKMeansClassifier(n_members=2, max_steps=600, random_state=0).fit(X, y)
 
     test = rng.normal(size=(4000, 3)) + np.where(rng.random((4000, 1)) < alpha, shift, -shift)
     truth = 1 / (1 + np.exp(-(2 * test @ shift + np.log(alpha / (1 - alpha)))))

@@ -38,10 +38,10 @@ def test_demo__short__table_and_picture(
     from vqpu import NaivePUClassifier, OracleClassifier, VQKMeansClassifier
 
     for estimator in (VQKMeansClassifier, NaivePUClassifier, OracleClassifier):
-        monkeypatch.setattr(estimator, "_budget", lambda *_: (80, 40))
+        monkeypatch.setattr(estimator, "_budget", lambda *_: (40, 20))
     assert main(["demo", "--out", str(tmp_path / "demo.png")]) == 0
     captured = capsys.readouterr()
     for name in ("VQ K-means", "naive P against U", "supervised oracle", "alpha (true 0.50)"):
         assert name in captured.out
-    assert "step 80 of at most 80" in captured.err
+    assert "step 40 of at most 40" in captured.err
     assert (tmp_path / "demo.png").read_bytes()[:4] == b"\x89PNG"

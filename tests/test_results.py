@@ -64,8 +64,7 @@ def test_readme__numbers__stand_in_the_summaries(name: str) -> None:
         assert line in summary.splitlines()
 
 
-# What is asked of the defaults and reached. Asked and NOT reached, hence not asserted: tables
-# within 3 points of the oracle. Put it back when it is.
+# What is asked of the defaults, and reached.
 TARGETS = {
     "digits-even-odd": 0.95,
     "mnist-even-odd": 0.985,
@@ -87,18 +86,30 @@ def test_accuracy__defaults__reach_the_target_in_time(task: str) -> None:
     assert max(record["seconds"] for record in found) <= 15 * 60
 
 
-@pytest.mark.parametrize("table", ["breast-cancer", "wide-noise", "nonlinear"])
-def test_tables__defaults__above_naive(table: str) -> None:
-    means = {}
-    for method in ("vq", "naive"):
-        values = [
-            record["test_balanced_accuracy"]
-            for record in read_records(records_of("tables"))
-            if record["task"] == table and record["method"] == method
-        ]
-        assert len(values) == 5
-        means[method] = sum(values) / 5
-    assert means["vq"] > means["naive"]
+def table_means() -> dict[str, dict[str, float]]:
+    """Mean balanced accuracy in points, by table and method."""
+    means: dict[str, dict[str, float]] = {}
+    records = read_records(records_of("tables"))
+    for table in ("breast-cancer", "wide-noise", "nonlinear"):
+        for method in ("vq", "naive", "oracle"):
+            values = [
+                100 * record["test_balanced_accuracy"]
+                for record in records
+                if record["task"] == table and record["method"] == method
+            ]
+            assert len(values) == 5
+            means.setdefault(table, {})[method] = sum(values) / 5
+    return means
+
+
+def test_tables__defaults__above_naive() -> None:
+    assert all(row["vq"] > row["naive"] for row in table_means().values())
+
+
+def test_tables__defaults__within_3_points_of_the_oracle_but_for_what_is_named() -> None:
+    gaps = {table: row["oracle"] - row["vq"] for table, row in table_means().items()}
+    # Asked for on all three. Take a table out of the set when it is reached.
+    assert {table for table, gap in gaps.items() if gap > 3} == {"breast-cancer", "nonlinear"}
 
 
 def test_study__default__above_naive_on_average() -> None:

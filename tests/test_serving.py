@@ -260,5 +260,5 @@ def test_predict__four_times_the_rows__same_memory(tmp_path: Path) -> None:
         peaks.append(float(done.stdout))
     with open(tmp_path / "160000.csv") as file:
         assert sum(1 for _ in file) == 160_001
-    # As one array the larger table takes 117 MB more; both fill all chunks that may be held.
-    assert peaks[1] - peaks[0] <= 30, peaks
+    # As one array the larger table would take 117 MB more, a fifth of all that is in use here.
+    assert peaks[1] <= 1.1 * peaks[0], peaks
