@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+
+import vqpu
+from tests.reported_models import fit_pictures, fit_rows
+from tests.support import fast_classifier
 
 
 @pytest.fixture(autouse=True)
@@ -27,3 +32,24 @@ def blobs() -> tuple[NDArray[Any], NDArray[Any]]:
 @pytest.fixture
 def blobs_truth() -> NDArray[Any]:
     return np.repeat([1, 1, 0], [60, 40, 80])[np.random.default_rng(1).permutation(180)]
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return fit_pictures(tmp_path_factory.mktemp("pictures"))
+
+
+@pytest.fixture(scope="session")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("pyarrow")
+    return fit_rows(tmp_path_factory.mktemp("rows"))
+
+
+@pytest.fixture(scope="session")
+def from_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model without evidence."""
+    rng = np.random.default_rng(0)
+    X, y = vqpu.stack_pu(rng.normal(2, 1, (60, 5)), rng.normal(-1, 2, (120, 5)))
+    path = tmp_path_factory.mktemp("python") / "model"
+    fast_classifier().fit(X, y).save(path)
+    return path

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 import vqpu
-from tests.reported_models import fit_pictures, fit_rows
-from tests.support import fast_classifier
 from vqpu.evidence import Evidence, read_evidence
 from vqpu.report._answer import alpha_check, changed_parameters, verdict
 from vqpu.report._codes import MOST_POINTS, code_map, code_usage, spread_equal
@@ -23,27 +21,6 @@ from vqpu.report._subject import Subject, read_subject
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fit_pictures(tmp_path_factory.mktemp("pictures"))
-
-
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("pyarrow")
-    return fit_rows(tmp_path_factory.mktemp("rows"))
-
-
-@pytest.fixture(scope="module")
-def from_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model without evidence."""
-    rng = np.random.default_rng(0)
-    X, y = vqpu.stack_pu(rng.normal(2, 1, (60, 5)), rng.normal(-1, 2, (120, 5)))
-    path = tmp_path_factory.mktemp("python") / "model"
-    fast_classifier().fit(X, y).save(path)
-    return path
 
 
 def subject_of(history: list[dict[str, Any]], **fitted: Any) -> Subject:

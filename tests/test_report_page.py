@@ -13,7 +13,7 @@ import pytest
 
 import vqpu
 from tests.command_line import run, run_json
-from tests.reported_models import HOSTILE, LONG, fit_pictures, fit_rows
+from tests.reported_models import HOSTILE, LONG
 from tests.support import fast_classifier
 from vqpu.errors import InputTypeError, ModelFileError, OutputError, ParameterError, UsageError
 from vqpu.evidence import JSON_FILE, TENSOR_FILE, read_evidence
@@ -28,27 +28,6 @@ VOID = {"meta", "link", "img", "br"}
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-@pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return fit_pictures(tmp_path_factory.mktemp("pictures"))
-
-
-@pytest.fixture(scope="module")
-def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    pytest.importorskip("pyarrow")
-    return fit_rows(tmp_path_factory.mktemp("rows"))
-
-
-@pytest.fixture(scope="module")
-def from_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model without evidence."""
-    rng = np.random.default_rng(0)
-    X, y = vqpu.stack_pu(rng.normal(2, 1, (60, 5)), rng.normal(-1, 2, (120, 5)))
-    path = tmp_path_factory.mktemp("python") / "model"
-    fast_classifier().fit(X, y).save(path)
-    return path
 
 
 class Outline(HTMLParser):

@@ -16,7 +16,7 @@ from vqpu.rivals import NaivePUClassifier, OracleClassifier
 from vqpu.vq import Check
 
 ALPHA = 0.5
-_MEMBERS = 3  # the default would be 5; with 3 the demo stays within two minutes
+_MEMBERS = 2  # the default would be 5; with 2 the demo stays within two minutes
 
 
 def run_demo(out: Path, seed: int) -> None:

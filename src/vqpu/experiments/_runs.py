@@ -17,32 +17,10 @@ from vqpu._sources import ArraySource
 from vqpu.datasets import TASKS, load_task, make_pu
 from vqpu.errors import InputError
 from vqpu.experiments._tables import TABLES, make_table
-from vqpu.rivals import (
-    CVIRClassifier,
-    DGANClassifier,
-    DistPUClassifier,
-    NaivePUClassifier,
-    NNPUClassifier,
-    ObserverGANClassifier,
-    OracleClassifier,
-    TEDnClassifier,
-    UPUClassifier,
-    VPUClassifier,
-)
+from vqpu.rivals import PU_RIVALS, OracleClassifier
 from vqpu.vq import Check
 
 METHODS = ("vq", "naive", "oracle")
-_PU_RIVALS: dict[str, Any] = {
-    "naive": NaivePUClassifier,
-    "tedn": TEDnClassifier,
-    "cvir": CVIRClassifier,
-    "nnpu": NNPUClassifier,
-    "upu": UPUClassifier,
-    "distpu": DistPUClassifier,
-    "vpu": VPUClassifier,
-    "observer-gan": ObserverGANClassifier,
-    "d-gan": DGANClassifier,
-}
 RAISED_BY_TRIED = (0.0, 1.0, 3.0, 6.0)  # standard errors, for the study of the border
 
 
@@ -151,7 +129,7 @@ def fit_method(
 
     Parameters
     ----------
-    method : {"vq", "oracle"} or a key of ``_PU_RIVALS``
+    method : {"vq", "oracle"} or a key of ``PU_RIVALS``
     problem : Problem
     seed : int
     parameters : dict
@@ -167,10 +145,10 @@ def fit_method(
         model: Any = classifier(**settings)
     elif method == "oracle":
         model, labels = OracleClassifier(class_prior=problem.alpha, **settings), problem.truth
-    elif method in _PU_RIVALS:
-        model = _PU_RIVALS[method](**settings)
+    elif method in PU_RIVALS:
+        model = PU_RIVALS[method](**settings)
     else:
-        valid = ["vq", "oracle", *_PU_RIVALS]
+        valid = ["vq", "oracle", *PU_RIVALS]
         raise InputError(f"Unknown method {method!r}. Valid methods are {valid}.")
     return model.fit(problem.X, labels, callback=callback)
 
@@ -187,7 +165,7 @@ def run_method(
 
     Parameters
     ----------
-    method : {"vq", "oracle"} or a key of ``_PU_RIVALS``
+    method : {"vq", "oracle"} or a key of ``PU_RIVALS``
     problem : Problem
     seed : int
     judge_checks : bool

@@ -1,5 +1,6 @@
 """Other methods behind the same contract, on the same encoders and the same loop."""
 
+from vqpu._contract import PUClassifier
 from vqpu.rivals._bagging import BaggingPUClassifier as BaggingPUClassifier
 from vqpu.rivals._dgan import DGANClassifier as DGANClassifier
 from vqpu.rivals._distpu import DistPUClassifier as DistPUClassifier
@@ -13,3 +14,16 @@ from vqpu.rivals._tedn import TEDnClassifier as TEDnClassifier
 from vqpu.rivals._upu import UPUClassifier as UPUClassifier
 from vqpu.rivals._vpu import VPUClassifier as VPUClassifier
 from vqpu.rivals._vqvae import VQVAE as VQVAE
+
+# The short names of PU methods that train a network, for scripts and commands.
+PU_RIVALS: dict[str, type[PUClassifier]] = {
+    "naive": NaivePUClassifier,
+    "nnpu": NNPUClassifier,
+    "upu": UPUClassifier,
+    "distpu": DistPUClassifier,
+    "vpu": VPUClassifier,
+    "cvir": CVIRClassifier,
+    "tedn": TEDnClassifier,
+    "observer-gan": ObserverGANClassifier,
+    "d-gan": DGANClassifier,
+}

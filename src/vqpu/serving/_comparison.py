@@ -13,31 +13,10 @@ from vqpu._classifier import VQKMeansClassifier
 from vqpu._parameters import check_choice, check_real
 from vqpu.errors import InputError, ParameterError, VqpuError
 from vqpu.inputs import PUData
-from vqpu.rivals import (
-    CVIRClassifier,
-    DGANClassifier,
-    DistPUClassifier,
-    NaivePUClassifier,
-    NNPUClassifier,
-    ObserverGANClassifier,
-    TEDnClassifier,
-    UPUClassifier,
-    VPUClassifier,
-)
+from vqpu.rivals import PU_RIVALS
 from vqpu.serving._evaluation import pu_scores
 
-METHODS: dict[str, Any] = {
-    "vq": VQKMeansClassifier,
-    "naive": NaivePUClassifier,
-    "nnpu": NNPUClassifier,
-    "upu": UPUClassifier,
-    "distpu": DistPUClassifier,
-    "vpu": VPUClassifier,
-    "cvir": CVIRClassifier,
-    "tedn": TEDnClassifier,
-    "observer-gan": ObserverGANClassifier,
-    "d-gan": DGANClassifier,
-}
+METHODS: dict[str, Any] = {"vq": VQKMeansClassifier, **PU_RIVALS}
 _JUDGED_SHARE = 0.25
 _FEWEST = 4
 
