@@ -61,7 +61,7 @@ def test_check_sample__one_member_judges_what_it_was_kept_from() -> None:
     clustered, judged = draw_check_sample(split, seed=0)
     assert (split.kept_from[judged.unlabeled] == 0).all()
     assert (split.kept_from[clustered.unlabeled] == -1).all()
-    assert [len(part) for part in (*clustered, *judged)] == [256, 512, 400, 2048]
+    assert [len(part) for part in (*clustered, *judged)] == [256, 512, 400, 1024]
 
 
 def test_ensemble__puts_the_members_vectors_side_by_side() -> None:

@@ -14,7 +14,7 @@ Indices = NDArray[np.int64]
 _SMALLEST_HOLDOUT = 4
 _MOST_POSITIVE = 256  # they only say which cluster is theirs
 _MOST_UNLABELED = 512
-_MOST_HELD_OUT = 2048
+_MOST_HELD_OUT = 1024
 
 
 class Sets(NamedTuple):

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from vqpu._sources import ArraySource
-from vqpu.nn import fold_batch_norm
+from vqpu.nn import fold_batch_norm, nearest_code_pruned
 from vqpu.training import CheckSample, Split, holdout_auc, separation
 from vqpu.vq._answer import Answer, Judged, make_answer
 from vqpu.vq._clusters import find_clusters
@@ -115,7 +115,7 @@ class Checker:
 
     def _encode(self, network: VQNetwork) -> tuple[list[Encodings], Judged]:
         def encode(indices: Indices) -> Encodings:
-            return network.encode(self._source, indices, self._device)
+            return network.encode(self._source, indices, self._device, search=nearest_code_pruned)
 
         clustered, judged = self._sample
         seen = list(map(encode, clustered))

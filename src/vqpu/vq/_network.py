@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from torch import Tensor, nn
 from vqpu._inference import encode_in_chunks
 from vqpu._sources import ArraySource
 from vqpu.nn import Codebook, EncoderEnsemble, nearest_code, project_on_anchors
+
+Search = Callable[[Tensor, Tensor], Tensor]
 
 ENCODINGS = ("codes", "constant", "distribution")
 
@@ -69,10 +72,27 @@ class VQNetwork(nn.Module):
         return encoded.chunk(2, dim=-1)[0] if self.encoding == "distribution" else encoded
 
     def encode(
-        self, source: ArraySource, indices: NDArray[np.int64] | None, device: torch.device
+        self,
+        source: ArraySource,
+        indices: NDArray[np.int64] | None,
+        device: torch.device,
+        *,
+        search: Search = nearest_code,
     ) -> Encodings:
-        """Return the encodings of some samples of a source, or of all of them."""
-        representations, projections = encode_in_chunks(self._describe, source, indices, device)
+        """Return the encodings of some samples of a source, or of all of them.
+
+        Parameters
+        ----------
+        source : ArraySource
+        indices : ndarray of int or None
+            None: all of them.
+        device : torch.device
+        search : callable
+            Q's index of every vector, from the vectors and the codebook.
+        """
+        representations, projections = encode_in_chunks(
+            lambda x: self._describe(x, search), source, indices, device
+        )
         return Encodings(representations, projections)
 
     def project(self, source: ArraySource, device: torch.device) -> NDArray[np.float64]:
@@ -82,11 +102,11 @@ class VQNetwork(nn.Module):
         )
         return np.asarray(projections.mean(axis=1))
 
-    def _describe(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def _describe(self, x: Tensor, search: Search) -> tuple[Tensor, Tensor]:
         vectors = self(x)
         if not self.is_quantized:
             return vectors.flatten(1), self._projections(vectors)
-        codes = nearest_code(vectors, self.codebook.vectors)
+        codes = search(vectors, self.codebook.vectors)
         narrow = torch.int16 if len(self.codebook.vectors) <= 1 << 15 else torch.int32
         return codes.to(narrow), self._projections(vectors)
 
