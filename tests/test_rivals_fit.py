@@ -169,7 +169,7 @@ def _selected(alpha: float, *, estimates: bool) -> tuple[list[set[int]], CVIRRec
     rng = np.random.default_rng(0)
     X = np.column_stack([np.arange(30.0), rng.permutation(np.arange(30.0)), rng.normal(size=30)])
     X[:10, :2] += 20  # P above most of U
-    split = Split(np.arange(30) < 10, np.arange(30) % 2, 2)
+    split = Split(np.arange(30) < 10, np.arange(30) % 2, 2, np.zeros(30, dtype=bool))
     material = Material(ArraySource(X), split, split.judged_sets(), 0, torch.device("cpu"))
     feeds = [
         Feed(material.source, BalancedBatches(*split.training_sets(m), 8, m), Augmentation(), m,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -38,12 +38,36 @@ from vqpu.training import (
 from vqpu.vq import (
     Check,
     Checker,
+    Conclusion,
     VQNetwork,
     VQObjective,
     conclude,
     report_trouble,
 )
 from vqpu.vq._objective import make_optimizer
+
+
+class _Task(NamedTuple):
+    """What stays the same in every round of a fit."""
+
+    source: ArraySource
+    seed: int
+    device: torch.device
+    callback: Callable[[Check], None] | None
+    checkpoints: CheckpointFolder | None
+    keeps_best: bool
+
+
+class _Round(NamedTuple):
+    """What a finished round leaves."""
+
+    outcome: Outcome
+    folded: VQNetwork
+    conclusion: Conclusion
+
+    def interrupted(self) -> _Round:
+        """Return this round as the last one: the user ended the next."""
+        return self._replace(outcome=self.outcome._replace(interrupted=True))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -107,7 +131,7 @@ class VQKMeansClassifier(
         Decay of the moving average of the encoder, which is used for checks and predictions.
         0 turns it off.
     max_steps : int, default=4000
-        Bound on optimisation steps.
+        Bound on optimisation steps of a round.
     max_epochs : int or None, default=None
         Bound on passes over the larger of the two sets, if any.
     check_every : int or None, default=None
@@ -129,6 +153,10 @@ class VQKMeansClassifier(
         to the positive cluster's centre, as in the paper.
     n_init : int, default=4
         Starts of K-means.
+    n_rounds : int, default=2
+        Rounds of training at most. The unlabelled samples that look positive after a round, each
+        to a member that was kept from it, are not drawn towards the unlabelled anchor in the
+        next. One member is not enough for that, so it trains one round, as the paper does.
     random_state : int, RandomState, Generator or None, default=None
         Seed of everything random.
     device : str, default="auto"
@@ -151,8 +179,8 @@ class VQKMeansClassifier(
     network_ : torch.nn.Module
         Averaged encoder and codebook of the chosen check.
     history_ : History
-        A row a check: terms of the loss, signals, share called positive, codes in use, seconds;
-        ``top_distance`` marks the five checks with the largest centre distance.
+        A row a check of every round: terms of the loss, signals, share called positive, codes in
+        use, seconds; ``top_distance`` marks the five checks with the largest centre distance.
     best_check_ : int
         Index of the chosen row of ``history_``.
     stop_reason_ : {"patience", "max_steps", "max_epochs", "interrupted"}
@@ -195,7 +223,7 @@ class VQKMeansClassifier(
 
     The paper's literal form is ``anchors="moving", codebook_update="adam",
     codebook_learning_rate=1e-4, learning_rate=1e-4, schedule="constant", weight_average=0,
-    dropout=0, augment="none", n_members=1, holdout=0,
+    dropout=0, augment="none", n_members=1, n_rounds=1, holdout=0,
     stopping_signal="center-distance", decision="nearest-center"``.
 
     References
@@ -227,6 +255,7 @@ class VQKMeansClassifier(
     stopping_signal: str = "holdout-loss"
     decision: str = "posterior"
     n_init: int = 4
+    n_rounds: int = 2
 
     def fit(
         self,
@@ -263,14 +292,12 @@ class VQKMeansClassifier(
         source, labels = self._check_training_data(X, y)
         device = choose_device(self.device)
         n_members = self._count_members(source)
+        keeps_best = on_interrupt == "keep-best"
         with opened_checkpoints(checkpoint_dir, self, source, labels) as (seed, checkpoints):
             split = split_holdout(labels.is_positive, self.holdout, n_members, seed)
-            with preserved_torch_state(device):
-                objective = self._make_objective(source, split, seed, device)
-                checker = self._make_checker(objective, source, split, seed, device)
-                keeps_best = on_interrupt == "keep-best"
-                outcome = self._train(objective, checker, callback, checkpoints, keeps_best)
-        self._conclude(outcome, source, labels, split, seed, device)
+            task = _Task(source, seed, device, callback, checkpoints, keeps_best)
+            self._set_fitted(self._run_rounds(task, split), task, labels)
+        self.n_holdout_ = split.n_holdout
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -312,24 +339,50 @@ class VQKMeansClassifier(
         return tags
 
     @property
+    def n_rounds_(self) -> int:
+        """Rounds of training that were finished."""
+        return int(self.history_[-1].get("round", 1))
+
+    @property
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[1])
 
-    def _train(
-        self,
-        objective: VQObjective,
-        checker: Checker,
-        callback: Callable[[Check], None] | None,
-        checkpoints: CheckpointFolder | None,
-        keeps_best: bool,
-    ) -> Outcome:
+    def _run_rounds(self, task: _Task, split: Split) -> list[_Round]:
+        """Train; train again without the unlabelled samples that look positive; and so on."""
+        finished: list[_Round] = []
+        while True:
+            try:
+                outcome = self._train(task, split, finished[-1].outcome if finished else None)
+            except KeyboardInterrupt:
+                if not (finished and task.keeps_best):
+                    raise
+                return [*finished[:-1], finished[-1].interrupted()]
+            if outcome.interrupted and finished:  # a finished round knows more than half of one
+                return [*finished[:-1], finished[-1].interrupted()]
+            finished.append(self._conclude(task, split, outcome))
+            following = split.leaving_out(finished[-1].conclusion.held_out_log_odds[1] > 0)
+            if outcome.interrupted or following is None or len(finished) == self.n_rounds:
+                return finished
+            split = following
+
+    def _train(self, task: _Task, split: Split, before: Outcome | None) -> Outcome:
         """Run the loop; the outcome's state is the averaged network of the best check."""
+        with preserved_torch_state(task.device):
+            objective = self._make_objective(task.source, split, task.seed, task.device)
+            checker = self._make_checker(
+                objective, task.source, split, task.seed, task.device, before
+            )
+            return self._train_objective(task, objective, checker, before).following(before)
+
+    def _train_objective(
+        self, task: _Task, objective: VQObjective, checker: Checker, before: Outcome | None
+    ) -> Outcome:
         max_steps, check_every = self._budget(objective.feeds[0].batches.steps_per_epoch)
 
         def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
             check = checker(step, terms)
-            if callback is not None:
-                callback(check)
+            if task.callback is not None:
+                task.callback(check)
             return check.row
 
         optimizer = make_optimizer(
@@ -337,11 +390,13 @@ class VQKMeansClassifier(
         )
         rule = StoppingRule(self.stopping_signal, self.patience)
         snapshots = None
-        if checkpoints is not None:
+        if task.checkpoints is not None:
             changing = {"network": objective.network, "average": objective.average.averaged}
-            snapshots = Snapshots(checkpoints, changing, optimizer, rule)
-        with progress_reporter(self.verbose, "VQ K-means", max_steps) as report:
-            outcome = train_with_checks(
+            folder = task.checkpoints.of_round(checker.round_number)
+            snapshots = Snapshots(folder, changing, optimizer, rule)
+        title = "VQ K-means" + (f", round {checker.round_number}" if before else "")
+        with progress_reporter(self.verbose, title, max_steps) as report:
+            return train_with_checks(
                 objective,
                 optimizer,
                 rule,
@@ -352,41 +407,37 @@ class VQKMeansClassifier(
                 max_steps=max_steps,
                 check_every=check_every,
                 snapshots=snapshots,
-                keeps_best=keeps_best,
+                keeps_best=task.keeps_best,
+                seconds_before=before.history[-1]["seconds"] if before else 0.0,
             )
-        outcome.history.mark_largest("center_distance", 5, "top_distance")
-        return outcome
 
-    def _conclude(
-        self,
-        outcome: Outcome,
-        source: ArraySource,
-        labels: PULabels,
-        split: Split,
-        seed: int,
-        device: torch.device,
-    ) -> None:
-        """Cluster all unlabelled samples with the chosen network and set fitted attributes."""
+    def _conclude(self, task: _Task, split: Split, outcome: Outcome) -> _Round:
+        """Cluster all unlabelled samples with the chosen network and say how it answers."""
         network: VQNetwork = outcome.state
         folded = VQNetwork(fold_batch_norm(network.encoder), network.codebook, self.encoding)
-        answer, positive_share, projections, log_odds = conclude(
+        conclusion = conclude(
             folded,
-            source,
+            task.source,
             split,
             decision=self.decision,
             n_starts=self.n_init,
-            seed=derive_seed(seed, Stream.TWO_MEANS),
-            device=device,
+            seed=derive_seed(task.seed, Stream.TWO_MEANS),
+            device=task.device,
         )
+        return _Round(outcome, folded, conclusion)
+
+    def _set_fitted(self, rounds: list[_Round], task: _Task, labels: PULabels) -> None:
+        outcome, folded, (answer, positive_share, projections, log_odds) = rounds[-1]
         report_trouble(answer, projections[1])
-        self._answer, self._folded, self._device = answer, folded, device
-        self.network_ = network
+        self._answer, self._folded, self._device = answer, folded, task.device
+        self.network_ = outcome.state
+        outcome.history.mark_largest("center_distance", 5, "top_distance")
         self._set_outcome(outcome)
         self.classes_ = labels.classes
-        self.input_shape_ = source.sample_shape
+        self.input_shape_ = task.source.sample_shape
         self.cluster_centers_ = np.vstack(answer.clusters[:2])
         self.alpha_ = answer.projection_posterior.alpha
-        self.theoretical_alpha_ = theoretical_alpha(projections[0])
+        # The paper's limit holds where all unlabelled samples are drawn to their anchor.
+        self.theoretical_alpha_ = theoretical_alpha(rounds[0].conclusion.held_out_projections[0])
         self.positive_share_ = positive_share
-        self.n_holdout_ = split.n_holdout
         self.holdout_projections_, self.holdout_log_odds_ = projections, log_odds

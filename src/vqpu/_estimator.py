@@ -98,7 +98,7 @@ class NetworkEstimator(SavedEstimator):
     def _set_outcome(self, outcome: Outcome) -> None:
         self.history_, self.best_check_ = outcome.history, outcome.best_check
         self.n_steps_ = int(self.history_[-1]["step"])
-        bound = "max_steps" if self.n_steps_ == self.max_steps else "max_epochs"
+        bound = "max_steps" if outcome.n_steps == self.max_steps else "max_epochs"
         self.stop_reason_ = "patience" if outcome.stopped_early else bound
         if outcome.interrupted:
             self.stop_reason_ = "interrupted"

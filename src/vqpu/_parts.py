@@ -14,7 +14,7 @@ from vqpu._seeding import Stream, derive_seed, torch_generator
 from vqpu._sources import ArraySource
 from vqpu.errors import ParameterError
 from vqpu.nn import Codebook
-from vqpu.training import SIGNALS, Split, WeightAverage, draw_check_sample
+from vqpu.training import SIGNALS, Outcome, Split, WeightAverage, draw_check_sample
 from vqpu.vq import (
     Answer,
     Checker,
@@ -51,6 +51,7 @@ class VQParts(NetworkClassifier):
         check_choice("stopping_signal", self.stopping_signal, tuple(SIGNALS))
         check_choice("decision", self.decision, DECISIONS)
         check_integer("n_init", self.n_init, 1)
+        check_integer("n_rounds", self.n_rounds, 1)
         if self.anchor_mean == 0 and self.encoding != "codes":
             raise ParameterError(
                 "anchor_mean must differ from 0 for continuous encodings: both targets would be "
@@ -107,7 +108,9 @@ class VQParts(NetworkClassifier):
         split: Split,
         seed: int,
         device: torch.device,
+        before: Outcome | None = None,
     ) -> Checker:
+        last = None if before is None else before.history[-1]
         averaged = VQNetwork(
             objective.average.averaged, objective.network.codebook, self.encoding
         ).eval()
@@ -121,4 +124,6 @@ class VQParts(NetworkClassifier):
             seed=derive_seed(seed, Stream.TWO_MEANS),
             device=device,
             steps_per_epoch=objective.feeds[0].batches.steps_per_epoch,
+            round_number=1 if last is None else last["round"] + 1,
+            before=last,
         )

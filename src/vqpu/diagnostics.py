@@ -161,7 +161,9 @@ def _overlap(model: VQKMeansClassifier) -> Finding:
 
 
 def _trace(model: VQKMeansClassifier) -> Finding:
-    best, n_checks = model.best_check_, len(model.history_)
+    is_last_round = [row.get("round", 1) == model.n_rounds_ for row in model.history_]
+    best = model.best_check_ - is_last_round.index(True)
+    n_checks = sum(is_last_round)
     signal = model.stopping_signal
     better = "rises" if SIGNALS[signal].sign > 0 else "falls"
     place = best / max(n_checks - 1, 1)
@@ -178,7 +180,8 @@ def _trace(model: VQKMeansClassifier) -> Finding:
             "more dropout."
         )
         return Finding("trace", DOUBT, place, sentence)
-    sentence = f"The stopping signal ({signal}) has its best at check {best + 1} of {n_checks}."
+    sentence = f"The stopping signal ({signal}) has its best at check {best + 1} of {n_checks}"
+    sentence += f" of round {model.n_rounds_}." if model.n_rounds_ > 1 else "."
     return Finding("trace", OK, place, sentence)
 
 

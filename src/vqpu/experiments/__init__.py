@@ -15,6 +15,7 @@ from vqpu.experiments._runs import METHODS as METHODS
 from vqpu.experiments._runs import RAISED_BY_TRIED as RAISED_BY_TRIED
 from vqpu.experiments._runs import Problem as Problem
 from vqpu.experiments._runs import count_threads as count_threads
+from vqpu.experiments._runs import fit_method as fit_method
 from vqpu.experiments._runs import make_problem as make_problem
 from vqpu.experiments._runs import run_method as run_method
 from vqpu.experiments._runs import set_threads as set_threads

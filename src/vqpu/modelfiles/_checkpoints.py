@@ -50,6 +50,22 @@ class CheckpointFolder:
     def __init__(self, path: Path, identity: dict[str, Any]) -> None:
         self.path, self._identity = path, identity
 
+    def of_round(self, number: int) -> CheckpointFolder:
+        """Return the checkpoints of a round: the first has this folder, later ones one in it.
+
+        Parameters
+        ----------
+        number : int
+            From 1.
+        """
+        if number == 1:
+            return self
+        inner = CheckpointFolder(self.path / f"round-{number}", self._identity)
+        with _refusing(self.path, "a folder is to be made in it; the checkpoints are intact"):
+            inner.path.mkdir(exist_ok=True)
+        inner.clear_traces()
+        return inner
+
     def newest(self) -> Checkpoint | None:
         """Return the newest checkpoint that is whole, None if there never was one."""
         damaged = []

@@ -28,7 +28,7 @@ class StoppingCurve(NamedTuple):
     signal : str
         The parameter ``stopping_signal``.
     larger_is_better : bool
-    steps : list of int
+    rounds, steps : list of int
     values : list of float
         Of the signal.
     positive_shares, alphas : list of float
@@ -39,6 +39,7 @@ class StoppingCurve(NamedTuple):
 
     signal: str
     larger_is_better: bool
+    rounds: list[int]
     steps: list[int]
     values: list[float]
     positive_shares: list[float]
@@ -58,6 +59,7 @@ def stopping_curve(model: VQKMeansClassifier) -> StoppingCurve:
     return StoppingCurve(
         signal=model.stopping_signal,
         larger_is_better=signal.sign > 0,
+        rounds=[row.get("round", 1) for row in history],  # models of before had one
         steps=history.column("step"),
         values=history.column(signal.column),
         positive_shares=history.column("positive_share"),
@@ -76,6 +78,8 @@ def check_rows(model: VQKMeansClassifier) -> tuple[list[str], list[list[str]]]:
     """
     signal = SIGNALS[model.stopping_signal].column
     columns = [*_COLUMNS, *([] if signal in _COLUMNS else [signal])]
+    if model.n_rounds_ > 1:
+        columns.insert(0, "round")
     rows = [[shown(row[name]) for name in columns] for row in model.history_]
     return [name.replace("_", " ") for name in columns], rows
 

@@ -56,6 +56,8 @@ def draw_stopping(curve: StoppingCurve) -> str:
         below.legend(loc="best")
         for axes in (above, below):
             axes.axvline(chosen, color=_GREY, linewidth=1, linestyle=":")
+            for place in np.flatnonzero(np.diff(curve.rounds)):  # a new round begins
+                axes.axvline(np.mean(curve.steps[place : place + 2]), color=_GREY, linewidth=1)
             axes.grid(alpha=0.25)
 
     return _drawn(draw, 5.0)

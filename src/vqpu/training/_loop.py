@@ -105,6 +105,8 @@ class Outcome(NamedTuple):
         Index of the best check in the history.
     stopped_early : bool
         Whether patience ran out before the steps did.
+    n_steps : int
+        Steps taken.
     interrupted : bool
         Whether the user ended training.
     """
@@ -113,7 +115,17 @@ class Outcome(NamedTuple):
     history: History
     best_check: int
     stopped_early: bool
+    n_steps: int
     interrupted: bool = False
+
+    def following(self, earlier: Outcome | None) -> Outcome:
+        """Return this outcome with the history of an earlier round in front of its own."""
+        if earlier is None:
+            return self
+        rows = earlier.history.rows + self.history.rows
+        return self._replace(
+            history=History(rows), best_check=len(earlier.history) + self.best_check
+        )
 
 
 def train_with_checks(
@@ -129,6 +141,7 @@ def train_with_checks(
     check_every: int,
     snapshots: Snapshots | None = None,
     keeps_best: bool = False,
+    seconds_before: float = 0.0,
 ) -> Outcome:
     """Train with a check now and then, and keep the best one.
 
@@ -149,14 +162,18 @@ def train_with_checks(
         Where to go on from, and what to write at every check: of this optimiser and this rule.
     keeps_best : bool
         Whether Ctrl-C ends training with the best check so far, if there is one.
+    seconds_before : float
+        What the column of seconds counts from.
     """
-    history, first_step, is_over = History(), 0, False
+    history, n_steps, is_over = History(), 0, False
     if snapshots is not None:
-        first_step, is_over = snapshots.resume(history, state)
-    seconds_before = history[-1].get("seconds", 0.0) if len(history) else 0.0
+        n_steps, is_over = snapshots.resume(history, state)
+    if len(history):
+        seconds_before = history[-1].get("seconds", 0.0)
 
     def check(step: int, terms: dict[str, float]) -> bool:
-        row = make_row(step, terms)
+        nonlocal n_steps
+        n_steps, row = step, make_row(step, terms)
         if "seconds" in row:
             row["seconds"] += seconds_before
         history.append(row)
@@ -176,14 +193,15 @@ def train_with_checks(
                 check_every=check_every,
                 rate_factor=lambda step: learning_rate_factor(schedule, step, max_steps),
                 check=check,
-                first_step=first_step,
+                first_step=n_steps,
             )
     except KeyboardInterrupt:
         if not keeps_best or rule.best_check < 0:
             raise
         interrupted = True
-    stopped_early = history[-1]["step"] < max_steps
-    return Outcome(rule.best_state, history, rule.best_check, stopped_early, interrupted)
+    return Outcome(
+        rule.best_state, history, rule.best_check, n_steps < max_steps, n_steps, interrupted
+    )
 
 
 def take_step(

@@ -15,6 +15,8 @@ _SMALLEST_HOLDOUT = 4
 _MOST_POSITIVE = 256  # they only say which cluster is theirs
 _MOST_UNLABELED = 512
 _MOST_HELD_OUT = 1024
+_FEWEST_A_MEMBER = 8  # unlabelled samples, for a further round
+_FEWEST_SHARE = 0.02
 
 
 class Sets(NamedTuple):
@@ -34,11 +36,14 @@ class Split(NamedTuple):
     kept_from : ndarray of int, shape (n_samples,)
         The member that is never trained on the sample; -1: every member is.
     n_members : int
+    is_left_out : ndarray of bool, shape (n_samples,)
+        Unlabelled samples that no member is trained on: an earlier round called them positive.
     """
 
     is_positive: NDArray[np.bool_]
     kept_from: NDArray[np.int64]
     n_members: int
+    is_left_out: NDArray[np.bool_]
 
     @property
     def n_holdout(self) -> tuple[int, int]:
@@ -48,12 +53,32 @@ class Split(NamedTuple):
 
     def training_sets(self, member: int) -> Sets:
         """Return what a member is trained on."""
-        return self._sets(self.kept_from != member)
+        return self._sets((self.kept_from != member) & ~self.is_left_out)
 
     def judged_sets(self) -> Sets:
         """Return what some member is kept from; everything, if nothing was kept apart."""
         held_out = self.kept_from >= 0
         return self._sets(held_out if held_out.any() else np.full(len(held_out), True))
+
+    def leaving_out(self, looks_positive: NDArray[np.bool_]) -> Split | None:
+        """Return who is trained on what in the next round, None if there should be none.
+
+        Members must share out all samples, so that nobody is judged by a member that was told
+        that it is negative; somebody must look positive, and enough samples must not.
+
+        Parameters
+        ----------
+        looks_positive : ndarray of bool, shape (n_u,)
+            For every unlabelled sample, what the member says that was kept from it.
+        """
+        if (self.kept_from < 0).any() or not looks_positive.any():
+            return None
+        fewest = max(_FEWEST_A_MEMBER * self.n_members, _FEWEST_SHARE * len(looks_positive))
+        if (~looks_positive).sum() < fewest:
+            return None
+        is_left_out = np.zeros_like(self.is_positive)
+        is_left_out[~self.is_positive] = looks_positive
+        return self._replace(is_left_out=is_left_out)
 
     def unseen(self, by_member: NDArray[Any], indices: Indices) -> NDArray[Any]:
         """Return, for each sample, what the member says that was kept from it.
@@ -101,7 +126,7 @@ def split_holdout(is_positive: NDArray[np.bool_], share: float, n_members: int, 
     if share > 0 and min(counts) >= max(_SMALLEST_HOLDOUT, n_members):
         for order, count in zip(orders, counts, strict=True):
             kept_from[order[:count]] = np.arange(count) % n_members
-    return Split(is_positive, kept_from, n_members)
+    return Split(is_positive, kept_from, n_members, np.zeros_like(is_positive))
 
 
 class CheckSample(NamedTuple):

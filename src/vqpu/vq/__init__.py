@@ -6,6 +6,7 @@ from vqpu.vq._checks import Check as Check
 from vqpu.vq._checks import Checker as Checker
 from vqpu.vq._clusters import Clusters as Clusters
 from vqpu.vq._clusters import find_clusters as find_clusters
+from vqpu.vq._conclusion import Conclusion as Conclusion
 from vqpu.vq._conclusion import conclude as conclude
 from vqpu.vq._network import Encodings as Encodings
 from vqpu.vq._network import VQNetwork as VQNetwork

@@ -64,6 +64,10 @@ class Checker:
         Of K-means.
     device : torch.device
     steps_per_epoch : int
+    round_number : int
+        From 1.
+    before : dict or None
+        The last row of the round before, whose steps and epochs are counted on.
     """
 
     def __init__(
@@ -78,11 +82,14 @@ class Checker:
         seed: int,
         device: torch.device,
         steps_per_epoch: int,
+        round_number: int = 1,
+        before: dict[str, Any] | None = None,
     ) -> None:
         self.network = network
         self._source, self._split, self._sample, self._device = source, split, sample, device
         self._decision, self._n_starts, self._seed = decision, n_starts, seed
-        self._steps_per_epoch = steps_per_epoch
+        self._steps_per_epoch, self.round_number = steps_per_epoch, round_number
+        self._before = {"step": 0, "epoch": 0.0} if before is None else before
         self._started = time.perf_counter()
 
     def __call__(self, step: int, terms: dict[str, float]) -> Check:
@@ -100,8 +107,9 @@ class Checker:
         )
         answer = make_answer(self._decision, clusters, judged)
         row = {
-            "step": step,
-            "epoch": step / self._steps_per_epoch,
+            "round": self.round_number,
+            "step": self._before["step"] + step,
+            "epoch": self._before["epoch"] + step / self._steps_per_epoch,
             **terms,
             **self._signals(*judged.projections()),
             "center_distance": clusters.distance,
@@ -122,13 +130,14 @@ class Checker:
         unseen = seen if judged is clustered else list(map(encode, judged))
         return seen, Judged(self._split, judged, *unseen)
 
-    @staticmethod
-    def _signals(positive: Floats, unlabeled: Floats) -> dict[str, float]:
+    def _signals(self, positive: Floats, unlabeled: Floats) -> dict[str, float]:
+        # Who is drawn to the unlabelled anchor in this round; the others must not speak for it.
+        drawn = unlabeled[~self._split.is_left_out[self._sample.judged.unlabeled]]
         # The first terms of equation 1 along the line between the anchors.
-        loss = np.mean((positive - 1) ** 2) + np.mean(unlabeled**2)
+        loss = np.mean((positive - 1) ** 2) + np.mean(drawn**2)
         return {
             "holdout_loss": float(loss),
-            "holdout_auc": holdout_auc(positive, unlabeled),
+            "holdout_auc": holdout_auc(positive, drawn),
             "separation": separation(unlabeled),
         }
 

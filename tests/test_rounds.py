@@ -1,0 +1,130 @@
+"""Rounds: training again without the unlabelled samples that look positive."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from tests.support import fast_classifier
+from vqpu import VQKMeansClassifier
+from vqpu.errors import InterruptedWarning
+from vqpu.training import Split, split_holdout
+
+Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
+ROUNDS = {"n_members": 2, "max_steps": 40, "patience": 9}
+
+
+def assert_same_answers(
+    first: VQKMeansClassifier, second: VQKMeansClassifier, X: NDArray[np.float64]
+) -> None:
+    np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
+
+
+@pytest.fixture
+def split() -> Split:
+    """10 labelled positives, then 40 unlabelled samples, shared out to two members."""
+    return split_holdout(np.arange(50) < 10, 0.15, n_members=2, seed=0)
+
+
+def test_leaving_out__nobody_is_trained_on_what_looks_positive_and_all_are_judged(
+    split: Split,
+) -> None:
+    following = split.leaving_out(np.arange(40) < 15)
+    assert following is not None
+    trained = [following.training_sets(member) for member in range(2)]
+    assert {*trained[0].unlabeled, *trained[1].unlabeled} == set(range(25, 50))
+    assert {*trained[0].positive, *trained[1].positive} == set(range(10))
+    np.testing.assert_array_equal(following.judged_sets().unlabeled, np.arange(10, 50))
+    again = following.leaving_out(np.arange(40) < 5)
+    assert again is not None
+    assert again.is_left_out.sum() == 5  # not 15: they may come back
+
+
+@pytest.mark.parametrize("n_positive_looking", [0, 25, 40])
+def test_leaving_out__nobody_or_too_many__there_is_no_next_round(
+    split: Split, n_positive_looking: int
+) -> None:
+    assert split.leaving_out(np.arange(40) < n_positive_looking) is None
+
+
+@pytest.mark.parametrize(("share", "n_members"), [(0.4, 1), (0.0, 2)])
+def test_leaving_out__somebody_was_seen_by_all__there_is_no_next_round(
+    share: float, n_members: int
+) -> None:
+    split = split_holdout(np.arange(50) < 10, share, n_members, seed=0)
+    assert split.leaving_out(np.arange(40) < 15) is None
+
+
+def test_two_rounds__one_history_that_counts_on(blobs: Blobs) -> None:
+    once = fast_classifier(**ROUNDS, n_rounds=1).fit(*blobs)
+    twice = fast_classifier(**ROUNDS, n_rounds=2).fit(*blobs)
+    assert (once.n_rounds_, twice.n_rounds_) == (1, 2)
+    assert twice.history_.column("round") == [1, 1, 2, 2]
+    assert twice.history_.column("step") == [20, 40, 60, 80]
+    assert np.all(np.diff(twice.history_.column("seconds")) > 0)
+    assert np.all(np.diff(twice.history_.column("epoch")) > 0)
+    for name in ("loss", "holdout_loss", "center_distance"):
+        assert twice.history_.column(name)[:2] == once.history_.column(name)
+    assert twice.best_check_ >= 2
+    assert (twice.n_steps_, twice.stop_reason_) == (80, "max_steps")
+    # The paper's limit speaks of the first round.
+    assert twice.theoretical_alpha_ == once.theoretical_alpha_
+
+
+def test_two_rounds__hidden_positives_are_no_longer_held_back(blobs: Blobs) -> None:
+    once = fast_classifier(**ROUNDS, n_rounds=1).fit(*blobs)
+    twice = fast_classifier(**ROUNDS, n_rounds=2).fit(*blobs)
+    called = [model.holdout_log_odds_[1] > 0 for model in (once, twice)]
+    places = [model.holdout_projections_[1] for model in (once, twice)]
+    assert np.median(places[1][called[1]]) > np.median(places[0][called[0]]) + 0.1
+    # Left-out samples speak neither for the anchor nor in the signal that stops.
+    assert min(twice.history_.column("holdout_loss")[2:]) < min(
+        once.history_.column("holdout_loss")
+    )
+
+
+def test_one_member__trains_one_round(blobs: Blobs) -> None:
+    models = [fast_classifier(n_members=1, n_rounds=number).fit(*blobs) for number in (1, 2)]
+    assert models[1].n_rounds_ == 1
+    assert_same_answers(models[0], models[1], X=blobs[0])
+
+
+def test_interrupt_in_round_2__the_finished_round_is_kept(blobs: Blobs) -> None:
+    def interrupt(check: Any) -> None:
+        if check.row["step"] == 80:
+            raise KeyboardInterrupt
+
+    once = fast_classifier(**ROUNDS, n_rounds=1).fit(*blobs)
+    with pytest.warns(InterruptedWarning, match="last check was at step 40"):
+        kept = fast_classifier(**ROUNDS).fit(*blobs, callback=interrupt, on_interrupt="keep-best")
+    assert (kept.n_rounds_, kept.stop_reason_) == (1, "interrupted")
+    assert_same_answers(once, kept, X=blobs[0])
+    with pytest.raises(KeyboardInterrupt):
+        fast_classifier(**ROUNDS).fit(*blobs, callback=interrupt)
+
+
+@pytest.mark.parametrize("last_step", [40, 80])
+def test_stopped_in_round_2__goes_on_there_and_ends_the_same(
+    last_step: int, blobs: Blobs, tmp_path: Path
+) -> None:
+    steps = []
+
+    def stop(check: Any) -> None:
+        steps.append(check.row["step"])
+        if check.row["step"] == last_step:
+            raise RuntimeError("the machine stopped")
+
+    model = fast_classifier(**ROUNDS, n_rounds=2)
+    whole = fast_classifier(**ROUNDS, n_rounds=2).fit(*blobs)
+    with pytest.raises(RuntimeError, match="the machine stopped"):
+        model.fit(*blobs, callback=stop, checkpoint_dir=tmp_path)
+    last_step, n_before = 0, len(steps)
+    model.fit(*blobs, callback=stop, checkpoint_dir=tmp_path)
+    assert steps[n_before] == steps[n_before - 1]  # the check that was lost, and none before
+    assert_same_answers(whole, model, X=blobs[0])
+    for name in ("round", "step", "loss", "alpha"):
+        assert model.history_.column(name) == whole.history_.column(name)
