@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One thread a process: test workers must not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test torture check bench accuracy study tables metrics priors gaussians tedn-rates clean
+.PHONY: demo test torture check bench accuracy study rounds tables metrics priors gaussians tedn-rates clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -45,6 +45,9 @@ accuracy: $(VENV)/.installed
 
 study: $(VENV)/.installed
 	$(BIN)/python benchmarks/study.py $(DATA_DIR)
+
+rounds: $(VENV)/.installed
+	$(BIN)/python benchmarks/rounds.py
 
 tables: $(VENV)/.installed
 	$(BIN)/python benchmarks/tables.py
