@@ -69,6 +69,7 @@ def run_apart(cache: Path, *paths: Path) -> tuple[float, float, int]:
         capture_output=True,
         text=True,
         check=False,
+        timeout=900,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     before, peak, refused = json.loads(done.stdout)
@@ -146,8 +147,11 @@ def test_tables__ten_times_the_rows__same_memory(ending: str, tmp_path: Path) ->
     assert peaks[1] - peaks[0] <= 40, peaks
 
 
-@pytest.mark.parametrize("kind", ["npy", "npz", "csv", "parquet", "feather", "PNG", "JPEG", "GIF"])
-def test_mutated_files__read_or_refused__never_a_crash(kind: str, tmp_path: Path) -> None:
+KINDS = ["npy", "npz", "csv", "parquet", "feather", "PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"]
+
+
+def mutated_files(kind: str, count: int, folder: Path) -> list[Path]:
+    """Write files with some bytes changed, every third of them cut short as well."""
     originals = {
         "npy": npy_bytes((10, 1)),
         "npz": zip_of(X=npy_bytes((10, 1)), y=npy_bytes((10,))),
@@ -157,16 +161,31 @@ def test_mutated_files__read_or_refused__never_a_crash(kind: str, tmp_path: Path
     original = image_bytes(kind, 24) if is_image else originals.get(kind) or table_bytes(kind)
     rng = np.random.default_rng(0)
     paths = []
-    for index in range(60):
+    for index in range(count):
         mutated = np.frombuffer(original, np.uint8).copy()
         places = rng.integers(0, len(mutated), rng.integers(1, 9))
         mutated[places] = rng.integers(0, 256, len(places))
         data = mutated.tobytes()[: None if index % 3 else int(rng.integers(len(mutated)))]
         if is_image:
-            paths.append(in_folders(tmp_path / str(index), data, ending=kind.lower()))
+            paths.append(in_folders(folder / str(index), data, ending=kind.lower()))
         else:
-            paths.append(tmp_path / f"{index}.{kind}")
+            paths.append(folder / f"{index}.{kind}")
             paths[-1].write_bytes(data)
-    before, peak, refused = run_apart(tmp_path / "cache", *paths)
+    return paths
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mutated_files__read_or_refused__never_a_crash(kind: str, tmp_path: Path) -> None:
+    before, peak, refused = run_apart(tmp_path / "cache", *mutated_files(kind, 60, tmp_path))
     assert 20 <= refused <= 60  # at the least those cut short
     assert peak - before <= 300
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("kind", KINDS)
+def test_mutated_files__2000_of_them__no_crash_no_hang_under_1_gb(
+    kind: str, tmp_path: Path
+) -> None:
+    _, peak, refused = run_apart(tmp_path / "cache", *mutated_files(kind, 2000, tmp_path))
+    assert 600 <= refused <= 2000
+    assert peak < 1000
