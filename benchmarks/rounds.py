@@ -3,8 +3,9 @@
 usage: python benchmarks/rounds.py [--workers 2]
 
 On the tasks of the study that have several members by default, at alpha .2, .5 and .8: one fit of
-three rounds, judged after each on the hidden labels of U, every sample by the member that was kept
-from it; never on a test split. One record a fit in results/rounds; what is there is skipped.
+three rounds, judged after each on the hidden labels of U (of the at most 1,024 samples that a check
+looks at), every sample by the member that was kept from it; never on a test split. One record a
+fit in results/rounds; what is there is skipped.
 """
 
 from __future__ import annotations
@@ -71,16 +72,18 @@ def run_one(name: str, alpha: float, seed: int) -> dict[str, Any]:
 
 
 def mean_by_round(records: list[dict[str, Any]], column: str) -> NDArray[np.float64]:
-    """Return a column after each round in percent, mean over seeds, then over tasks and alpha."""
+    """Return a column after each round, mean over seeds, then over tasks and alpha."""
     cells: dict[tuple[str, float], list[list[float]]] = {}
     for record in records:
-        values = [100 * row[column] for row in record["rounds"]]
+        values = [row[column] for row in record["rounds"]]
         cells.setdefault((record["task"], record["alpha"]), []).append(values)
     return np.asarray(np.mean([np.mean(values, axis=0) for values in cells.values()], axis=0))
 
 
 def summary(records: list[dict[str, Any]]) -> str:
-    names = [f"{column} {number}" for column in ("accuracy", "AUC") for number in (1, 2, 3)]
+    names = [
+        f"{column} {number}" for column in ("accuracy", "AUC") for number in range(1, N_ROUNDS + 1)
+    ]
     lines = [
         "Percent on the hidden labels of U after each round, each sample judged by the member "
         "that was kept from it, mean over seeds; alpha as estimated after each round.\n",
@@ -90,11 +93,11 @@ def summary(records: list[dict[str, Any]]) -> str:
     for key in sorted({(record["task"], record["alpha"]) for record in records}):
         found = [record for record in records if (record["task"], record["alpha"]) == key]
         values = [*mean_by_round(found, "accuracy"), *mean_by_round(found, "auc")]
-        estimates = ", ".join(f"{value / 100:.2f}" for value in mean_by_round(found, "alpha"))
-        cells = " | ".join(f"{value:.1f}" for value in values)
+        estimates = ", ".join(f"{value:.2f}" for value in mean_by_round(found, "alpha"))
+        cells = " | ".join(f"{100 * value:.1f}" for value in values)
         lines.append(f"| {key[0]} | {key[1]} | {cells} | {estimates} | {len(found)} |")
     overall = [*mean_by_round(records, "accuracy"), *mean_by_round(records, "auc")]
-    lines.append("| mean | | " + " | ".join(f"{value:.2f}" for value in overall) + " | | |")
+    lines.append("| mean | | " + " | ".join(f"{100 * value:.2f}" for value in overall) + " | | |")
     return "\n".join(lines) + "\n"
 
 

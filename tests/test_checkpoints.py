@@ -70,7 +70,10 @@ def striped_images() -> tuple[NDArray[Any], NDArray[Any]]:
     ("data", "parameters"),
     [
         (small_data, {}),
-        (small_data, {"encoder": "auto", "n_members": 2, "decision": "nearest-center"}),
+        (
+            small_data,
+            {"encoder": "auto", "n_members": 2, "n_rounds": 1, "decision": "nearest-center"},
+        ),
         (small_data, {"codebook_update": "adam", "anchors": "moving", "weight_average": 0}),
         (small_data, {"encoding": "distribution", "schedule": "constant"}),
         (striped_images, {"encoder": "auto"}),
@@ -240,7 +243,9 @@ def test_interrupt__kept_best__is_the_best_check_so_far() -> None:
         if check.row["step"] == 20:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.warns(InterruptedWarning, match=r"last check was at step 15, and the best one, at"):
+    with pytest.warns(
+        InterruptedWarning, match=r"The model is that of step \\d+, the best check up to step 15"
+    ):
         model = small_model().fit(X, y, callback=interrupt, on_interrupt="keep-best")
     assert model.stop_reason_ == "interrupted"
     assert model.n_steps_ == 15

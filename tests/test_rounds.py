@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import vqpu
 from tests.support import fast_classifier
-from vqpu import VQKMeansClassifier
-from vqpu.errors import InterruptedWarning
+from vqpu import VQKMeansClassifier, diagnose
+from vqpu.errors import CheckpointError, InterruptedWarning
+from vqpu.modelfiles import CheckpointFolder
 from vqpu.training import Split, split_holdout
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
@@ -44,7 +46,22 @@ def test_leaving_out__nobody_is_trained_on_what_looks_positive_and_all_are_judge
     assert again.is_left_out.sum() == 5  # not 15: they may come back
 
 
-@pytest.mark.parametrize("n_positive_looking", [0, 25, 40])
+def test_leaving_out__one_member_would_have_too_few__there_is_no_next_round(
+    split: Split,
+) -> None:
+    judged_by_0 = split.kept_from[10:] == 0  # all that member 1 is trained on
+    assert split.leaving_out(judged_by_0) is None
+    enough = judged_by_0 & (np.cumsum(judged_by_0) > 8)
+    assert split.leaving_out(enough) is not None
+
+
+def test_leaving_out__too_small_a_share_is_left__there_is_no_next_round() -> None:
+    split = split_holdout(np.arange(1010) < 10, 0.15, n_members=2, seed=0)
+    assert split.leaving_out(np.arange(1000) < 970) is None  # about 15 a member, of 1,000
+    assert split.leaving_out(np.arange(1000) < 940) is not None
+
+
+@pytest.mark.parametrize("n_positive_looking", [0, 33, 40])
 def test_leaving_out__nobody_or_too_many__there_is_no_next_round(
     split: Split, n_positive_looking: int
 ) -> None:
@@ -93,13 +110,14 @@ def test_one_member__trains_one_round(blobs: Blobs) -> None:
     assert_same_answers(models[0], models[1], X=blobs[0])
 
 
-def test_interrupt_in_round_2__the_finished_round_is_kept(blobs: Blobs) -> None:
+@pytest.mark.parametrize("step", [60, 80])  # before and after its first check
+def test_interrupt_in_round_2__the_finished_round_is_kept(step: int, blobs: Blobs) -> None:
     def interrupt(check: Any) -> None:
-        if check.row["step"] == 80:
+        if check.row["step"] == step:
             raise KeyboardInterrupt
 
     once = fast_classifier(**ROUNDS, n_rounds=1).fit(*blobs)
-    with pytest.warns(InterruptedWarning, match="last check was at step 40"):
+    with pytest.warns(InterruptedWarning, match="the best check up to step 40"):
         kept = fast_classifier(**ROUNDS).fit(*blobs, callback=interrupt, on_interrupt="keep-best")
     assert (kept.n_rounds_, kept.stop_reason_) == (1, "interrupted")
     assert_same_answers(once, kept, X=blobs[0])
@@ -107,8 +125,8 @@ def test_interrupt_in_round_2__the_finished_round_is_kept(blobs: Blobs) -> None:
         fast_classifier(**ROUNDS).fit(*blobs, callback=interrupt)
 
 
-@pytest.mark.parametrize("last_step", [40, 80])
-def test_stopped_in_round_2__goes_on_there_and_ends_the_same(
+@pytest.mark.parametrize("last_step", [40, 60, 80])
+def test_stopped_in_any_round__goes_on_there_and_ends_the_same(
     last_step: int, blobs: Blobs, tmp_path: Path
 ) -> None:
     steps = []
@@ -128,3 +146,32 @@ def test_stopped_in_round_2__goes_on_there_and_ends_the_same(
     assert_same_answers(whole, model, X=blobs[0])
     for name in ("round", "step", "loss", "alpha"):
         assert model.history_.column(name) == whole.history_.column(name)
+
+
+def test_finished_rounds__started_again__train_no_more(blobs: Blobs, tmp_path: Path) -> None:
+    def refuse(check: Any) -> None:
+        raise AssertionError(f"step {check.row['step']} was trained again")
+
+    first = fast_classifier(**ROUNDS, n_rounds=2).fit(*blobs, checkpoint_dir=tmp_path)
+    again = fast_classifier(**ROUNDS, n_rounds=2)
+    again.fit(*blobs, callback=refuse, checkpoint_dir=tmp_path)
+    assert_same_answers(first, again, X=blobs[0])
+    assert (tmp_path / "round-2" / "step-000000040").is_dir()
+
+
+def test_checkpoints_of_round_2__of_other_samples__are_refused(tmp_path: Path) -> None:
+    folder = CheckpointFolder(tmp_path, {"seed": 0})
+    folder.of_round(2, b"these").write(1, {}, {})
+    assert folder.of_round(2, b"these").newest() is not None
+    with pytest.raises(CheckpointError, match="samples left out is"):
+        folder.of_round(2, b"those").newest()
+
+
+def test_saved_model__of_two_rounds__comes_back_and_tells(blobs: Blobs, tmp_path: Path) -> None:
+    model = fast_classifier(**ROUNDS).fit(*blobs)
+    model.save(tmp_path / "model")
+    loaded = vqpu.load(tmp_path / "model")
+    assert (loaded.n_rounds, loaded.n_rounds_) == (2, 2)
+    assert_same_answers(model, loaded, X=blobs[0])
+    finding = next(found for found in diagnose(loaded) if found.name == "trace")
+    assert "of round 2" in finding.sentence or "at the last check" in finding.sentence

@@ -65,7 +65,7 @@ class _Round(NamedTuple):
     folded: VQNetwork
     conclusion: Conclusion
 
-    def interrupted(self) -> _Round:
+    def ended_by_user(self) -> _Round:
         """Return this round as the last one: the user ended the next."""
         return self._replace(outcome=self.outcome._replace(interrupted=True))
 
@@ -133,12 +133,12 @@ class VQKMeansClassifier(
     max_steps : int, default=4000
         Bound on optimisation steps of a round.
     max_epochs : int or None, default=None
-        Bound on passes over the larger of the two sets, if any.
+        Bound on a round's passes over the larger of the two sets, if any.
     check_every : int or None, default=None
         Steps between checks. None: one epoch, but at least 20 steps and at most a twentieth of
         the budget.
     patience : int, default=5
-        Checks without improvement after which training stops.
+        Checks without improvement after which a round ends.
     stopping_signal : {"holdout-loss", "center-distance", "holdout-auc", "separation"}, \
             default="holdout-loss"
         What a good check is. "center-distance" is the paper's; the others are measured on
@@ -156,7 +156,8 @@ class VQKMeansClassifier(
     n_rounds : int, default=2
         Rounds of training at most. The unlabelled samples that look positive after a round, each
         to a member that was kept from it, are not drawn towards the unlabelled anchor in the
-        next. One member is not enough for that, so it trains one round, as the paper does.
+        next. There is no next round if none of them, or nearly all, look positive. One member is
+        not enough for rounds, so it trains one, as the paper does.
     random_state : int, RandomState, Generator or None, default=None
         Seed of everything random.
     device : str, default="auto"
@@ -173,25 +174,28 @@ class VQKMeansClassifier(
     alpha_ : float
         Estimated share of positives among the unlabelled samples.
     theoretical_alpha_ : float
-        ``1 / s_P - 1``, what the paper's limit says of alpha; too large before convergence.
+        ``1 / s_P - 1``, what the paper's limit says of alpha, of the first round; too large before
+        convergence.
     positive_share_ : float
         Share of the unlabelled samples that is called positive.
     network_ : torch.nn.Module
         Averaged encoder and codebook of the chosen check.
     history_ : History
         A row a check of every round: terms of the loss, signals, share called positive, codes in
-        use, seconds; ``top_distance`` marks the five checks with the largest centre distance.
+        use, seconds; ``top_distance`` marks the last round's five checks with the largest centre
+        distance.
     best_check_ : int
-        Index of the chosen row of ``history_``.
+        Index of the chosen row of ``history_``, one of the last round.
     stop_reason_ : {"patience", "max_steps", "max_epochs", "interrupted"}
-        Why training ended.
+        Why the last round ended.
     n_steps_ : int
-        Steps taken.
+        Steps taken in all rounds.
     n_holdout_ : tuple of int
         Labelled positives and unlabelled samples that some member was kept from.
     holdout_projections_, holdout_log_odds_ : tuple of two ndarray
         s(x) and the score of labelled positives and of unlabelled samples, each by a member that
-        was kept from the sample.
+        was kept from the sample. After the first round s(x) is a score and no longer estimates
+        p_P / (p_P + p_U).
     n_members_ : int
         Encoders that were trained.
     input_shape_ : tuple
@@ -281,7 +285,7 @@ class VQKMeansClassifier(
             parameters goes on from there, and ends with the same model, bit for bit.
         on_interrupt : {"raise", "keep-best"}
             Whether Ctrl-C ends the fit with KeyboardInterrupt, or training with the best check so
-            far, if there is one.
+            far, if there is one: in a later round, that of the last round that was finished.
 
         Returns
         -------
@@ -340,8 +344,8 @@ class VQKMeansClassifier(
 
     @property
     def n_rounds_(self) -> int:
-        """Rounds of training that were finished."""
-        return int(self.history_[-1].get("round", 1))
+        """Rounds of training behind the answer."""
+        return self.history_.rounds()[-1]
 
     @property
     def _n_features_out(self) -> int:
@@ -350,32 +354,44 @@ class VQKMeansClassifier(
     def _run_rounds(self, task: _Task, split: Split) -> list[_Round]:
         """Train; train again without the unlabelled samples that look positive; and so on."""
         finished: list[_Round] = []
-        while True:
+        following: Split | None = split
+        while following is not None and len(finished) < self.n_rounds:
             try:
-                outcome = self._train(task, split, finished[-1].outcome if finished else None)
+                this = self._run_round(task, following, finished)
             except KeyboardInterrupt:
                 if not (finished and task.keeps_best):
                     raise
-                return [*finished[:-1], finished[-1].interrupted()]
-            if outcome.interrupted and finished:  # a finished round knows more than half of one
-                return [*finished[:-1], finished[-1].interrupted()]
-            finished.append(self._conclude(task, split, outcome))
-            following = split.leaving_out(finished[-1].conclusion.held_out_log_odds[1] > 0)
-            if outcome.interrupted or following is None or len(finished) == self.n_rounds:
-                return finished
-            split = following
+                this = finished[-1].ended_by_user()
+            if this.outcome.interrupted:  # a finished round knows more than half of the next
+                return [*finished[:-1], finished[-1].ended_by_user()] if finished else [this]
+            finished.append(this)
+            following = following.leaving_out(this.conclusion.held_out_log_odds[1] > 0)
+        return finished
 
-    def _train(self, task: _Task, split: Split, before: Outcome | None) -> Outcome:
-        """Run the loop; the outcome's state is the averaged network of the best check."""
-        with preserved_torch_state(task.device):
-            objective = self._make_objective(task.source, split, task.seed, task.device)
-            checker = self._make_checker(
-                objective, task.source, split, task.seed, task.device, before
-            )
-            return self._train_objective(task, objective, checker, before).following(before)
+    def _run_round(self, task: _Task, split: Split, finished: list[_Round]) -> _Round:
+        """Train and conclude; the outcome's state is the averaged network of the best check."""
+        number, before = len(finished) + 1, finished[-1].outcome if finished else None
+        source, seed, device = task.source, task.seed, task.device
+        with preserved_torch_state(device):
+            objective = self._make_objective(source, split, seed, device)
+            checker = self._make_checker(objective, source, split, seed, device, number, before)
+            folder = None
+            if task.checkpoints is not None:
+                folder = task.checkpoints.of_round(number, split.is_left_out.tobytes())
+            may_follow = number < self.n_rounds and split.n_members > 1
+            title = "VQ K-means" + (f", round {number}" if number > 1 or may_follow else "")
+            seconds_before = before.history[-1]["seconds"] if before else 0.0
+            outcome = self._train(task, objective, checker, folder, title, seconds_before)
+        return self._conclude(task, split, outcome.following(before))
 
-    def _train_objective(
-        self, task: _Task, objective: VQObjective, checker: Checker, before: Outcome | None
+    def _train(
+        self,
+        task: _Task,
+        objective: VQObjective,
+        checker: Checker,
+        folder: CheckpointFolder | None,
+        title: str,
+        seconds_before: float,
     ) -> Outcome:
         max_steps, check_every = self._budget(objective.feeds[0].batches.steps_per_epoch)
 
@@ -389,12 +405,7 @@ class VQKMeansClassifier(
             objective.network, self.learning_rate, self.codebook_update, self._codebook_rate()
         )
         rule = StoppingRule(self.stopping_signal, self.patience)
-        snapshots = None
-        if task.checkpoints is not None:
-            changing = {"network": objective.network, "average": objective.average.averaged}
-            folder = task.checkpoints.of_round(checker.round_number)
-            snapshots = Snapshots(folder, changing, optimizer, rule)
-        title = "VQ K-means" + (f", round {checker.round_number}" if before else "")
+        changing = {"network": objective.network, "average": objective.average.averaged}
         with progress_reporter(self.verbose, title, max_steps) as report:
             return train_with_checks(
                 objective,
@@ -406,9 +417,9 @@ class VQKMeansClassifier(
                 schedule=self.schedule,
                 max_steps=max_steps,
                 check_every=check_every,
-                snapshots=snapshots,
+                snapshots=Snapshots(folder, changing, optimizer, rule) if folder else None,
                 keeps_best=task.keeps_best,
-                seconds_before=before.history[-1]["seconds"] if before else 0.0,
+                seconds_before=seconds_before,
             )
 
     def _conclude(self, task: _Task, split: Split, outcome: Outcome) -> _Round:

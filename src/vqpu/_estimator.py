@@ -103,8 +103,9 @@ class NetworkEstimator(SavedEstimator):
         if outcome.interrupted:
             self.stop_reason_ = "interrupted"
             warnings.warn(
-                f"Training was interrupted: the last check was at step {self.n_steps_}, and the "
-                f"best one, at step {self.history_[self.best_check_]['step']}, was kept.",
+                "Training was interrupted. The model is that of step "
+                f"{self.history_[self.best_check_]['step']}, the best check up to step "
+                f"{self.n_steps_}.",
                 InterruptedWarning,
                 stacklevel=4,
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -36,6 +36,7 @@ class VQParts(NetworkClassifier):
         "cluster_centers_", "alpha_", "theoretical_alpha_", "positive_share_",
         "holdout_projections_", "holdout_log_odds_", "_answer",
     )  # fmt: skip
+    _absent_means: ClassVar[dict[str, Any]] = {"n_rounds": 1}
     _folded: VQNetwork
     _records = (*NetworkClassifier._records, Answer, Clusters, Posterior)
 
@@ -108,9 +109,9 @@ class VQParts(NetworkClassifier):
         split: Split,
         seed: int,
         device: torch.device,
+        round_number: int = 1,
         before: Outcome | None = None,
     ) -> Checker:
-        last = None if before is None else before.history[-1]
         averaged = VQNetwork(
             objective.average.averaged, objective.network.codebook, self.encoding
         ).eval()
@@ -124,6 +125,6 @@ class VQParts(NetworkClassifier):
             seed=derive_seed(seed, Stream.TWO_MEANS),
             device=device,
             steps_per_epoch=objective.feeds[0].batches.steps_per_epoch,
-            round_number=1 if last is None else last["round"] + 1,
-            before=last,
+            round_number=round_number,
+            before=None if before is None else before.history[-1],
         )

@@ -42,7 +42,8 @@ class SavedEstimator(CheckedEstimator):
     """Base of estimators that can be saved: a class names its fitted state, no more.
 
     ``_saved`` are the attributes a class adds to those of its bases, modules among them;
-    ``_records`` are the types with named fields that occur in them. ``_blank_modules`` builds the
+    ``_records`` are the types with named fields that occur in them; ``_absent_means`` are values of
+    parameters that older files do not have. ``_blank_modules`` builds the
     modules from parameters and from what has been restored; their weights come from the file.
     """
 
@@ -51,6 +52,7 @@ class SavedEstimator(CheckedEstimator):
         "stop_reason_", "n_members_", "_dropout",
     )  # fmt: skip
     _records: ClassVar[tuple[type, ...]] = (History, Layout)
+    _absent_means: ClassVar[dict[str, Any]] = {}
 
     def save(self, path: str | os.PathLike[str], *, extras: dict[str, bytes] | None = None) -> None:
         """Save the fitted model as a directory: ``manifest.json`` and ``weights.safetensors``.
@@ -191,8 +193,8 @@ def _parameters(
 ) -> dict[str, Any]:
     """Return the saved parameters with the user's encoder and device in their places.
 
-    A parameter that is not in the file is newer than the file and takes its default, which must
-    therefore mean what was before.
+    A parameter that is not in the file is newer than the file. It takes what the class says that
+    its absence means, else its default, which must then mean what was before.
     """
     parameters = bundle.manifest.get("parameters")
     known = inspect.signature(kind).parameters
@@ -213,7 +215,8 @@ def _parameters(
             "Leave encoder out."
         )
     changes = {"encoder": encoder, "device": device}
-    return parameters | {name: value for name, value in changes.items() if value is not None}
+    given = {name: value for name, value in changes.items() if value is not None}
+    return kind._absent_means | parameters | given
 
 
 def _versions() -> dict[str, str]:

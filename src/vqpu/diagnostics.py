@@ -161,9 +161,8 @@ def _overlap(model: VQKMeansClassifier) -> Finding:
 
 
 def _trace(model: VQKMeansClassifier) -> Finding:
-    is_last_round = [row.get("round", 1) == model.n_rounds_ for row in model.history_]
-    best = model.best_check_ - is_last_round.index(True)
-    n_checks = sum(is_last_round)
+    rounds = model.history_.rounds()
+    best, n_checks = model.best_check_ - rounds.index(rounds[-1]), rounds.count(rounds[-1])
     signal = model.stopping_signal
     better = "rises" if SIGNALS[signal].sign > 0 else "falls"
     place = best / max(n_checks - 1, 1)

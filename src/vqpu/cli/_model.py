@@ -58,14 +58,19 @@ def report(
     print(json.dumps({"out": str(out)}) if as_json else f"{out}: open it in a browser.")
 
 
+def _rounds(fitted: dict[str, Any]) -> str:
+    return f" in {fitted['n_rounds']} rounds" if fitted.get("n_rounds", 1) > 1 else ""
+
+
 def _print_model(found: dict[str, Any]) -> None:
     fitted, best = found["fitted"], found["best_check"]
     lines = {
         "estimator": f"{found['estimator']}, saved by vqpu {found['versions']['vqpu']}",
         "takes": found["input"]["takes"],
         "classes": f"{found['classes'][0]!r} (negative), {found['classes'][1]!r} (positive)",
-        "training": f"{fitted['n_steps']} steps, ended by {fitted['stop_reason']}; "
-        f"best of {found['n_checks']} checks at step {best['step']}",
+        "training": f"{fitted['n_steps']} steps{_rounds(fitted)}, ended by "
+        f"{fitted['stop_reason']}; of {found['n_checks']} checks that at step {best['step']} was "
+        "chosen",
         "size": f"{found['bytes'] / 1e6:.1f} MB",
     }
     if "alpha" in fitted:

@@ -1,7 +1,8 @@
-"""A folder of checkpoints: numbered bundles, the last two kept, one process at a time."""
+"""A folder of checkpoints: numbered bundles, two of a round kept, one process at a time."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -50,17 +51,20 @@ class CheckpointFolder:
     def __init__(self, path: Path, identity: dict[str, Any]) -> None:
         self.path, self._identity = path, identity
 
-    def of_round(self, number: int) -> CheckpointFolder:
+    def of_round(self, number: int, left_out: bytes) -> CheckpointFolder:
         """Return the checkpoints of a round: the first has this folder, later ones one in it.
 
         Parameters
         ----------
         number : int
             From 1.
+        left_out : bytes
+            Which samples the round leaves out; checkpoints without others are refused.
         """
         if number == 1:
             return self
-        inner = CheckpointFolder(self.path / f"round-{number}", self._identity)
+        trained_on = {"round": number, "samples left out": hashlib.sha256(left_out).hexdigest()}
+        inner = CheckpointFolder(self.path / f"round-{number}", {**self._identity, **trained_on})
         with _refusing(self.path, "a folder is to be made in it; the checkpoints are intact"):
             inner.path.mkdir(exist_ok=True)
         inner.clear_traces()

@@ -11,9 +11,10 @@ from vqpu.priors._finding import Finding, Floats
 def geometry(positive: Floats, unlabeled: Floats, generator: np.random.Generator) -> Finding:  # noqa: ARG001
     """Estimate alpha by 1 / median(s_P) - 1.
 
-    What a fitted `VQKMeansClassifier` calls ``theoretical_alpha_`` (its ``alpha_`` is "bbe" on the
-    same projections). A network that has not converged, or classes that overlap, make it too large,
-    by more than chance does, so no interval is given.
+    What a fitted `VQKMeansClassifier` calls ``theoretical_alpha_``. Its ``alpha_`` is "bbe" on the
+    projections of the last round; only those of the first mean what this estimate needs. A network
+    that has not converged, or classes that overlap, make it too large, by more than chance does,
+    so no interval is given.
 
     Parameters
     ----------

@@ -140,7 +140,8 @@ def facts(subject: Subject) -> list[tuple[str, str]]:
         found.append(("Labelled positives", f"{evidence.n_positive:,}"))
         found.append(("Unlabelled samples", f"{evidence.n_unlabeled:,}"))
     found.append(("Never trained on by the encoder that judged them", held_out))
-    found.append(("Training", f"{model.n_steps_:,} steps, ended by {model.stop_reason_}"))
+    rounds = f" in {model.n_rounds_} rounds" if model.n_rounds_ > 1 else ""
+    found.append(("Training", f"{model.n_steps_:,} steps{rounds}, ended by {model.stop_reason_}"))
     found.append(("Seed", _shown(subject.parameters.get("random_state"))))
     versions = ", ".join(f"{name} {number}" for name, number in subject.versions.items())
     found.append(("Versions", versions))

@@ -59,7 +59,7 @@ def stopping_curve(model: VQKMeansClassifier) -> StoppingCurve:
     return StoppingCurve(
         signal=model.stopping_signal,
         larger_is_better=signal.sign > 0,
-        rounds=[row.get("round", 1) for row in history],  # models of before had one
+        rounds=history.rounds(),
         steps=history.column("step"),
         values=history.column(signal.column),
         positive_shares=history.column("positive_share"),

@@ -41,7 +41,9 @@ def draw_stopping(curve: StoppingCurve) -> str:
     def draw(figure: Any) -> None:
         above, below = figure.subplots(2, 1, sharex=True)
         chosen = curve.steps[curve.best]
-        above.plot(curve.steps, curve.values, "o-", color=NEGATIVE, markersize=4)
+        starts = [0, *(np.flatnonzero(np.diff(curve.rounds)) + 1), len(curve.steps)]
+        for part in map(slice, starts, starts[1:]):  # a round's signal is of its own samples
+            above.plot(curve.steps[part], curve.values[part], "o-", color=NEGATIVE, markersize=4)
         ring = {"color": POSITIVE, "markerfacecolor": "none", "markeredgewidth": 2.5}
         label = f"chosen: check {curve.best + 1}, step {chosen:,}"
         above.plot([chosen], [curve.values[curve.best]], "o", markersize=12, label=label, **ring)
@@ -56,8 +58,8 @@ def draw_stopping(curve: StoppingCurve) -> str:
         below.legend(loc="best")
         for axes in (above, below):
             axes.axvline(chosen, color=_GREY, linewidth=1, linestyle=":")
-            for place in np.flatnonzero(np.diff(curve.rounds)):  # a new round begins
-                axes.axvline(np.mean(curve.steps[place : place + 2]), color=_GREY, linewidth=1)
+            for start in starts[1:-1]:  # a new round began after the check before
+                axes.axvline(curve.steps[start - 1], color=_GREY, linewidth=1)
             axes.grid(alpha=0.25)
 
     return _drawn(draw, 5.0)

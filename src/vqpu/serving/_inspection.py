@@ -10,8 +10,9 @@ from vqpu.evidence import JSON_FILE, read_evidence
 from vqpu.modelfiles import read_model
 from vqpu.serving._models import open_model
 
-_FITTED = ("alpha_", "positive_share_", "n_steps_", "stop_reason_", "n_members_", "n_holdout_")
-_SHOWN_OF_CHECK = ("step", "seconds", "center_distance", "codes_in_use", "holdout_loss")
+_FITTED = ("alpha_", "positive_share_", "n_steps_", "stop_reason_", "n_rounds_", "n_members_",
+           "n_holdout_")  # fmt: skip
+_SHOWN_OF_CHECK = ("round", "step", "seconds", "center_distance", "codes_in_use", "holdout_loss")
 
 
 def inspect_model(path: str | Path) -> dict[str, Any]:

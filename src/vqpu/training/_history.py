@@ -41,9 +41,18 @@ class History:
         """Return one column as a list."""
         return [row[name] for row in self.rows]
 
+    def rounds(self) -> list[int]:
+        """Return the round of every check, from 1; methods without rounds have one."""
+        return [int(row.get("round", 1)) for row in self.rows]
+
     def mark_largest(self, name: str, count: int, mark: str) -> None:
-        """Set ``mark`` to True in the ``count`` rows with the largest ``name``, else to False."""
-        ranked = sorted(range(len(self.rows)), key=lambda index: -self.rows[index][name])
+        """Set ``mark`` to True in the ``count`` rows with the largest ``name``, else to False.
+
+        Only rows of the last round are marked: those before are of other networks.
+        """
+        rounds = self.rounds()
+        last = [index for index, number in enumerate(rounds) if number == rounds[-1]]
+        ranked = sorted(last, key=lambda index: -self.rows[index][name])
         chosen = set(ranked[:count])
         for index, row in enumerate(self.rows):
             row[mark] = index in chosen

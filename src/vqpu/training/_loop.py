@@ -106,7 +106,7 @@ class Outcome(NamedTuple):
     stopped_early : bool
         Whether patience ran out before the steps did.
     n_steps : int
-        Steps taken.
+        Steps taken in this round.
     interrupted : bool
         Whether the user ended training.
     """

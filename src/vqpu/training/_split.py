@@ -15,8 +15,9 @@ _SMALLEST_HOLDOUT = 4
 _MOST_POSITIVE = 256  # they only say which cluster is theirs
 _MOST_UNLABELED = 512
 _MOST_HELD_OUT = 1024
-_FEWEST_A_MEMBER = 8  # unlabelled samples, for a further round
-_FEWEST_SHARE = 0.02
+# Unlabelled samples that every member must have left for a further round.
+_FEWEST_LEFT = 8
+_FEWEST_SHARE_LEFT = 0.02
 
 
 class Sets(NamedTuple):
@@ -73,12 +74,12 @@ class Split(NamedTuple):
         """
         if (self.kept_from < 0).any() or not looks_positive.any():
             return None
-        fewest = max(_FEWEST_A_MEMBER * self.n_members, _FEWEST_SHARE * len(looks_positive))
-        if (~looks_positive).sum() < fewest:
-            return None
         is_left_out = np.zeros_like(self.is_positive)
         is_left_out[~self.is_positive] = looks_positive
-        return self._replace(is_left_out=is_left_out)
+        following = self._replace(is_left_out=is_left_out)
+        left = [len(following.training_sets(member).unlabeled) for member in range(self.n_members)]
+        fewest = max(_FEWEST_LEFT, _FEWEST_SHARE_LEFT * len(looks_positive))
+        return following if min(left) >= fewest else None
 
     def unseen(self, by_member: NDArray[Any], indices: Indices) -> NDArray[Any]:
         """Return, for each sample, what the member says that was kept from it.
@@ -161,11 +162,15 @@ def draw_check_sample(split: Split, seed: int) -> CheckSample:
         return np.sort(generator.choice(indices, count, replace=False))
 
     is_held_out = split.kept_from >= 0
+    if is_held_out.all():
+        judged = Sets(*(some(part, _MOST_HELD_OUT) for part in split.judged_sets()))
+        return CheckSample(judged, judged)
     trained = split.training_sets(0)
     clustered = Sets(
         some(trained.positive, _MOST_POSITIVE), some(trained.unlabeled, _MOST_UNLABELED)
     )
     if not is_held_out.any():
         return CheckSample(clustered, clustered)
-    judged = Sets(*(some(part, _MOST_HELD_OUT) for part in split.judged_sets()))
-    return CheckSample(judged if is_held_out.all() else clustered, judged)
+    return CheckSample(
+        clustered, Sets(*(some(part, _MOST_HELD_OUT) for part in split.judged_sets()))
+    )

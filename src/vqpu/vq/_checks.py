@@ -88,7 +88,7 @@ class Checker:
         self.network = network
         self._source, self._split, self._sample, self._device = source, split, sample, device
         self._decision, self._n_starts, self._seed = decision, n_starts, seed
-        self._steps_per_epoch, self.round_number = steps_per_epoch, round_number
+        self._steps_per_epoch, self._round_number = steps_per_epoch, round_number
         self._before = {"step": 0, "epoch": 0.0} if before is None else before
         self._started = time.perf_counter()
 
@@ -107,7 +107,7 @@ class Checker:
         )
         answer = make_answer(self._decision, clusters, judged)
         row = {
-            "round": self.round_number,
+            "round": self._round_number,
             "step": self._before["step"] + step,
             "epoch": self._before["epoch"] + step / self._steps_per_epoch,
             **terms,
