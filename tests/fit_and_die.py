@@ -60,6 +60,9 @@ def small_encoder(shape: tuple[int, ...], dim: int) -> nn.Module:
     )
 
 
+ROUNDS = {"n_members": 2, "n_rounds": 2}
+
+
 def small_model(**parameters: Any) -> VQKMeansClassifier:
     settings: dict[str, Any] = {
         "encoder": small_encoder, "max_steps": 30, "check_every": 5, "patience": 50,
@@ -80,9 +83,9 @@ def digest_of(model: VQKMeansClassifier, X: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def fit_digest(folder: Path | None) -> str:
+def fit_digest(folder: Path | None, **parameters: Any) -> str:
     X, y = small_data()
-    return digest_of(small_model().fit(X, y, checkpoint_dir=folder), X)
+    return digest_of(small_model(**parameters).fit(X, y, checkpoint_dir=folder), X)
 
 
 @contextmanager
@@ -124,26 +127,28 @@ def in_child(work: Callable[[], None], *, kill_after: float | None = None) -> bo
 
 
 def fit_in(folder: Path) -> None:
-    fit_digest(folder)
+    fit_digest(folder, **ROUNDS)
 
 
-def child_digest(folder: Path | None) -> str:
+def child_digest(folder: Path | None, **parameters: Any) -> str:
     with tempfile.NamedTemporaryFile() as file:
 
         def work() -> None:
-            Path(file.name).write_text(fit_digest(folder))
+            Path(file.name).write_text(fit_digest(folder, **parameters))
 
         in_child(work)
         return Path(file.name).read_text()
 
 
 def kill_at_moments(count: int, seed: int = 0) -> dict[str, int]:
-    """Kill a fit ``count`` times at random moments, going on after most of them."""
-    expected, draw = fit_digest(None), random.Random(seed)  # here, so that children need not import
+    """Kill a fit of two rounds ``count`` times at random moments, going on after most of them."""
+    # Here, so that children need not import.
+    expected, draw = fit_digest(None, **ROUNDS), random.Random(seed)
     with tempfile.TemporaryDirectory() as probe:
         started = time.perf_counter()
-        child_digest(Path(probe) / "checkpoints")
+        child_digest(Path(probe) / "checkpoints", **ROUNDS)
         duration = time.perf_counter() - started
+        assert (Path(probe) / "checkpoints" / "round-2").is_dir(), "there was one round only"
     found = {"kills": 0, "fits": 0, "identical": 0, "resumed": 0}
     while found["kills"] < count:
         with tempfile.TemporaryDirectory() as place:
@@ -156,7 +161,7 @@ def kill_at_moments(count: int, seed: int = 0) -> dict[str, int]:
                     break
             found["resumed"] += any(folder.glob("step-*"))
             found["fits"] += 1
-            found["identical"] += child_digest(folder) == expected
+            found["identical"] += child_digest(folder, **ROUNDS) == expected
     return found
 
 

@@ -244,7 +244,7 @@ def test_interrupt__kept_best__is_the_best_check_so_far() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.warns(
-        InterruptedWarning, match=r"The model is that of step \\d+, the best check up to step 15"
+        InterruptedWarning, match=r"The model is that of step \d+, the best check up to step 15"
     ):
         model = small_model().fit(X, y, callback=interrupt, on_interrupt="keep-best")
     assert model.stop_reason_ == "interrupted"
