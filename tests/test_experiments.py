@@ -33,9 +33,9 @@ def test_run__every_method__a_json_record(method: str, tmp_path: Path) -> None:
         method, problem, seed=0, judge_checks=True, parameters={"max_steps": 60, "check_every": 20}
     )
     assert 0.5 < record["test_balanced_accuracy"] <= 1
-    assert len(record["history"]) == (6 if method == "vq" else 3)  # two rounds of three checks
+    assert len(record["history"]) == (9 if method == "vq" else 3)  # three rounds of three checks
     if method == "vq":
-        assert len(record["judged"]) == 6
+        assert len(record["judged"]) == 9
     write_json(tmp_path / "record.json", record)
     assert read_records(tmp_path) == [json.loads(json.dumps(record))]
 

@@ -189,5 +189,5 @@ def test_rounds__the_default__gains_on_average() -> None:
     records = read_records(records_of("rounds"))
     accuracy = script("rounds").mean_by_round(records, "accuracy")
     assert len(records) == 3 * (3 + 2 + 1 + 1)  # alphas, seeds of each task
-    # A third round gains a little more; two are the default because each costs as much time.
-    assert accuracy[VQKMeansClassifier().n_rounds - 1] > accuracy[0] + 0.005
+    assert accuracy[VQKMeansClassifier().n_rounds - 1] == max(accuracy)
+    assert max(accuracy) > accuracy[0] + 0.01

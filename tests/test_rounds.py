@@ -118,11 +118,13 @@ def test_interrupt_in_round_2__the_finished_round_is_kept(step: int, blobs: Blob
 
     once = fast_classifier(**ROUNDS, n_rounds=1).fit(*blobs)
     with pytest.warns(InterruptedWarning, match="the best check up to step 40"):
-        kept = fast_classifier(**ROUNDS).fit(*blobs, callback=interrupt, on_interrupt="keep-best")
+        kept = fast_classifier(**ROUNDS, n_rounds=2).fit(
+            *blobs, callback=interrupt, on_interrupt="keep-best"
+        )
     assert (kept.n_rounds_, kept.stop_reason_) == (1, "interrupted")
     assert_same_answers(once, kept, X=blobs[0])
     with pytest.raises(KeyboardInterrupt):
-        fast_classifier(**ROUNDS).fit(*blobs, callback=interrupt)
+        fast_classifier(**ROUNDS, n_rounds=2).fit(*blobs, callback=interrupt)
 
 
 @pytest.mark.parametrize("last_step", [40, 60, 80])
@@ -168,7 +170,7 @@ def test_checkpoints_of_round_2__of_other_samples__are_refused(tmp_path: Path) -
 
 
 def test_saved_model__of_two_rounds__comes_back_and_tells(blobs: Blobs, tmp_path: Path) -> None:
-    model = fast_classifier(**ROUNDS).fit(*blobs)
+    model = fast_classifier(**ROUNDS, n_rounds=2).fit(*blobs)
     model.save(tmp_path / "model")
     loaded = vqpu.load(tmp_path / "model")
     assert (loaded.n_rounds, loaded.n_rounds_) == (2, 2)

@@ -153,7 +153,7 @@ class VQKMeansClassifier(
         to the positive cluster's centre, as in the paper.
     n_init : int, default=4
         Starts of K-means.
-    n_rounds : int, default=2
+    n_rounds : int, default=3
         Rounds of training at most. The unlabelled samples that look positive after a round, each
         to a member that was kept from it, are not drawn towards the unlabelled anchor in the
         next. There is no next round if none of them, or nearly all, look positive. One member is
@@ -259,7 +259,7 @@ class VQKMeansClassifier(
     stopping_signal: str = "holdout-loss"
     decision: str = "posterior"
     n_init: int = 4
-    n_rounds: int = 2
+    n_rounds: int = 3
 
     def fit(
         self,
