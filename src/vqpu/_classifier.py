@@ -153,11 +153,12 @@ class VQKMeansClassifier(
         to the positive cluster's centre, as in the paper.
     n_init : int, default=4
         Starts of K-means.
-    n_rounds : int, default=3
-        Rounds of training at most. The unlabelled samples that look positive after a round, each
-        to a member that was kept from it, are not drawn towards the unlabelled anchor in the
-        next. There is no next round if none of them, or nearly all, look positive. One member is
-        not enough for rounds, so it trains one, as the paper does.
+    n_rounds : int or None, default=None
+        Rounds of training at most; None: 3 for vectors, 2 for images, which take longer. The
+        unlabelled samples that look positive after a round, each to a member that was kept from
+        it, are not drawn towards the unlabelled anchor in the next. There is no next round if
+        none of them, or nearly all, look positive. One member is not enough for rounds, so it
+        trains one, as the paper does.
     random_state : int, RandomState, Generator or None, default=None
         Seed of everything random.
     device : str, default="auto"
@@ -259,7 +260,7 @@ class VQKMeansClassifier(
     stopping_signal: str = "holdout-loss"
     decision: str = "posterior"
     n_init: int = 4
-    n_rounds: int = 3
+    n_rounds: int | None = None
 
     def fit(
         self,
@@ -355,7 +356,8 @@ class VQKMeansClassifier(
         """Train; train again without the unlabelled samples that look positive; and so on."""
         finished: list[_Round] = []
         following: Split | None = split
-        while following is not None and len(finished) < self.n_rounds:
+        most = self._count_rounds(task.source)
+        while following is not None and len(finished) < most:
             try:
                 this = self._run_round(task, following, finished)
             except KeyboardInterrupt:
@@ -378,7 +380,7 @@ class VQKMeansClassifier(
             folder = None
             if task.checkpoints is not None:
                 folder = task.checkpoints.of_round(number, split.is_left_out.tobytes())
-            may_follow = number < self.n_rounds and split.n_members > 1
+            may_follow = number < self._count_rounds(source) and split.n_members > 1
             title = "VQ K-means" + (f", round {number}" if number > 1 or may_follow else "")
             seconds_before = before.history[-1]["seconds"] if before else 0.0
             outcome = self._train(task, objective, checker, folder, title, seconds_before)

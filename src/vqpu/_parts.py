@@ -28,6 +28,8 @@ from vqpu.vq._answer import DECISIONS
 from vqpu.vq._network import ENCODINGS
 from vqpu.vq._objective import CODEBOOK_RATES
 
+_ROUNDS_OF_VECTORS, _ROUNDS_OF_IMAGES = 3, 2  # see results/rounds/summary.md
+
 
 class VQParts(NetworkClassifier):
     """Base of :class:`vqpu.VQKMeansClassifier`: its parameters checked, and what they stand for."""
@@ -52,7 +54,7 @@ class VQParts(NetworkClassifier):
         check_choice("stopping_signal", self.stopping_signal, tuple(SIGNALS))
         check_choice("decision", self.decision, DECISIONS)
         check_integer("n_init", self.n_init, 1)
-        check_integer("n_rounds", self.n_rounds, 1)
+        check_integer("n_rounds", self.n_rounds, 1, optional=True)
         if self.anchor_mean == 0 and self.encoding != "codes":
             raise ParameterError(
                 "anchor_mean must differ from 0 for continuous encodings: both targets would be "
@@ -101,6 +103,12 @@ class VQParts(NetworkClassifier):
         if self.codebook_learning_rate is None:
             return CODEBOOK_RATES[self.codebook_update]
         return float(self.codebook_learning_rate)
+
+    def _count_rounds(self, source: ArraySource) -> int:
+        """Resolve ``n_rounds``: a third gains little on images and costs as much as the others."""
+        if self.n_rounds is not None:
+            return int(self.n_rounds)
+        return _ROUNDS_OF_IMAGES if source.is_image else _ROUNDS_OF_VECTORS
 
     def _make_checker(
         self,

@@ -32,7 +32,7 @@ def run_demo(out: Path, seed: int) -> None:
     console.print(
         "Even digits are wanted. 340 of them are labelled; 700 digits are not, and half of those "
         "are even.\nP and U are drawn apart (case-control); 360 other digits are for testing.\n"
-        f"Defaults, but {_MEMBERS} encoders instead of 5 and one round instead of 3, to be done in "
+        f"Defaults, but {_MEMBERS} encoders instead of 5 and one round instead of 2, to be done in "
         "two minutes.\n"
     )
     curve: list[float] = []
