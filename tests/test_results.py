@@ -63,7 +63,7 @@ def test_study__defaults__are_the_ones_it_speaks_for() -> None:
     assert regrets[chosen] <= 1.0
 
 
-@pytest.mark.parametrize("name", ["accuracy", "tables", "study"])
+@pytest.mark.parametrize("name", ["accuracy", "tables", "study", "rounds"])
 def test_readme__numbers__stand_in_the_summaries(name: str) -> None:
     readme = (ROOT / "README.md").read_text()
     marker = f"<!-- from results/{name}/summary.md -->"
