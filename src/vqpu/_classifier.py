@@ -158,7 +158,8 @@ class VQKMeansClassifier(
         unlabelled samples that look positive after a round, each to a member that was kept from
         it, are not drawn towards the unlabelled anchor in the next. There is no next round if
         none of them, or nearly all, look positive. One member is not enough for rounds, so it
-        trains one, as the paper does.
+        trains one, as the paper does. Rounds draw the classes apart: where these truly overlap,
+        probabilities are better calibrated after 1.
     random_state : int, RandomState, Generator or None, default=None
         Seed of everything random.
     device : str, default="auto"
