@@ -17,7 +17,7 @@ from vqpu.training import History
 from vqpu.vq import Check
 
 # Columns of a method's own history that are worth keeping beside the accuracy.
-_KEPT = ("center_distance", "holdout_loss", "holdout_auc", "positive_share", "alpha")
+_KEPT = ("round", "center_distance", "holdout_loss", "holdout_auc", "positive_share", "alpha")
 _N_TOP = 5  # the paper's "5 models corresponding to the largest distances"
 
 

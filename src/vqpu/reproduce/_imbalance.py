@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from vqpu.reproduce._grid import GridSettings as Settings
-from vqpu.reproduce._grid import expand_grid, run_cell
-from vqpu.reproduce._items import Config, Outcome, Record, Shown
+from vqpu.reproduce._grid import expand_grid as expand
+from vqpu.reproduce._grid import run_cell as run
+from vqpu.reproduce._items import Record, Shown
 from vqpu.reproduce._summary import metric
 from vqpu.reproduce._sweep import Sweep, show_sweep
 
@@ -33,16 +33,6 @@ for one half). Always answering with the larger class reaches a balanced accurac
 the number of runs.
 """,
 )
-
-
-def expand(settings: Settings) -> dict[str, Config]:
-    """Return a run for every share, method and seed."""
-    return expand_grid(settings)
-
-
-def run(config: Config, data_dir: Path | None) -> Outcome:
-    """Fit one method on one imbalanced source."""
-    return run_cell(config, data_dir)
 
 
 def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  # noqa: ARG001

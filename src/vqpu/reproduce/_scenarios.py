@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from vqpu.reproduce._grid import GridSettings as Settings
-from vqpu.reproduce._grid import expand_grid, run_cell
-from vqpu.reproduce._items import Config, Outcome, Record, Shown
+from vqpu.reproduce._grid import expand_grid as expand
+from vqpu.reproduce._grid import run_cell as run
+from vqpu.reproduce._items import Record, Shown
 from vqpu.reproduce._summary import metric
 from vqpu.reproduce._sweep import Sweep, show_sweep
 
@@ -39,16 +39,6 @@ that U no longer looks like the population that is tested on (the oracle's borde
 U). In brackets the number of runs.
 """,
 )
-
-
-def expand(settings: Settings) -> dict[str, Config]:
-    """Return a run for every scenario, method and seed."""
-    return expand_grid(settings)
-
-
-def run(config: Config, data_dir: Path | None) -> Outcome:
-    """Fit one method in one scenario."""
-    return run_cell(config, data_dir)
 
 
 def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  # noqa: ARG001

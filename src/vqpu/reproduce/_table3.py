@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vqpu.reproduce._grid import GridSettings as Settings
-from vqpu.reproduce._grid import expand_grid, run_cell
-from vqpu.reproduce._items import Config, Outcome, Record, Row, Shown
+from vqpu.reproduce._grid import expand_grid as expand
+from vqpu.reproduce._grid import run_cell as run
+from vqpu.reproduce._items import Record, Row, Shown
 from vqpu.reproduce._summary import (
     Summary,
     as_printed,
@@ -42,16 +42,6 @@ class _Line(NamedTuple):
     paper: Mapping[str, Any] | None
     widest: Summary
     chosen: Summary
-
-
-def expand(settings: Settings) -> dict[str, Config]:
-    """Return a run for every ablation and seed."""
-    return expand_grid(settings)
-
-
-def run(config: Config, data_dir: Path | None) -> Outcome:
-    """Fit one ablation."""
-    return run_cell(config, data_dir)
 
 
 def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:

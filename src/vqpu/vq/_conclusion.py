@@ -59,15 +59,19 @@ def conclude(
         Of K-means.
     device : torch.device
     """
-    unlabeled, positive = (
-        network.encode(source, np.flatnonzero(mask), device)
-        for mask in (~split.is_positive, split.is_positive)
-    )
+    samples = [np.flatnonzero(mask) for mask in (split.is_positive, ~split.is_positive)]
+    positive, unlabeled = (network.encode(source, part, device) for part in samples)
     clusters = find_clusters(
         unlabeled.representation, positive.representation, n_starts=n_starts, seed=seed
     )
     indices = split.judged_sets()
-    judged = Judged(split, indices, *(network.encode(source, part, device) for part in indices))
+    held_out = (
+        encodings.at(np.searchsorted(every, part))
+        for encodings, all_of_them, part in zip(
+            (positive, unlabeled), samples, indices, strict=True
+        )
+    )
+    judged = Judged(split, indices, *held_out)
     answer = make_answer(decision, clusters, judged)
     share = float((answer.log_odds(unlabeled) > 0).mean())
     return Conclusion(answer, share, tuple(judged.projections()), answer.held_out_log_odds(judged))

@@ -33,6 +33,10 @@ class Encodings(NamedTuple):
     representation: NDArray[Any]
     member_projections: NDArray[np.float64]
 
+    def at(self, places: NDArray[np.int64]) -> Encodings:
+        """Return the encodings of some of the samples."""
+        return Encodings(self.representation[places], self.member_projections[places])
+
     @property
     def projection(self) -> NDArray[np.float64]:
         """s(x), the mean over the members, shape (n,)."""
