@@ -65,12 +65,8 @@ def conclude(
         unlabeled.representation, positive.representation, n_starts=n_starts, seed=seed
     )
     indices = split.judged_sets()
-    held_out = (
-        encodings.at(np.searchsorted(every, part))
-        for encodings, all_of_them, part in zip(
-            (positive, unlabeled), samples, indices, strict=True
-        )
-    )
+    encoded = zip((positive, unlabeled), samples, indices, strict=True)
+    held_out = (part.at(np.searchsorted(every, wanted)) for part, every, wanted in encoded)
     judged = Judged(split, indices, *held_out)
     answer = make_answer(decision, clusters, judged)
     share = float((answer.log_odds(unlabeled) > 0).mean())
