@@ -106,6 +106,17 @@ def test_default_steps__are_those_of_every_estimator() -> None:
     assert VQKMeansClassifier().max_steps == NaivePUClassifier().max_steps == _DEFAULT_STEPS
 
 
+def test_parameters__of_the_item__go_to_every_network_and_below_a_method_s_own() -> None:
+    item = load_item("sensitivity")
+    settings = read_settings("sensitivity", "smoke", PAPER).model_copy(
+        update={"parameters": {"max_steps": 7, "codebook_size": 99}}
+    )
+    rows = {config["row"]: config["parameters"] for config in item.expand(settings).values()}
+    assert rows["default"] == {"max_steps": 7, "codebook_size": 99}
+    assert rows["codes-16"] == {"max_steps": 7, "codebook_size": 16}
+    assert rows["pca-kmeans"] == {"n_components": 50}  # trains no network
+
+
 def test_seeds__given__every_method_has_them() -> None:
     settings = read_settings("table2", "cpu", PAPER).with_seeds((7, 8))
     configs = load_item("table2").expand(settings)

@@ -9,6 +9,7 @@ from vqpu.reproduce._items import Shown as Shown
 from vqpu.reproduce._items import load_item as load_item
 from vqpu.reproduce._items import runs_of as runs_of
 from vqpu.reproduce._runner import Request as Request
+from vqpu.reproduce._runner import read_item as read_item
 from vqpu.reproduce._runner import requested_items as requested_items
 from vqpu.reproduce._runner import run_item as run_item
 from vqpu.reproduce._runner import show_item as show_item

@@ -40,7 +40,7 @@ class MethodSettings(BaseModel):
     method : str
         Its name in ``vqpu.experiments``.
     parameters : dict
-        Changes of its defaults, its budget among them.
+        Changes of its defaults; they go over those that the item has for all methods.
     knows_alpha : bool
         Whether it is given the true share of positives in U.
     seeds : tuple of int or None
@@ -67,6 +67,8 @@ class GridSettings(ItemSettings):
     ----------
     tasks : dict of TaskSettings
     methods : dict of MethodSettings
+    parameters : dict
+        Changes of the defaults of every method that trains a network of ours, the budget above all.
     alphas : tuple of float
         Shares of positives in U.
     scenarios : tuple of str
@@ -82,6 +84,7 @@ class GridSettings(ItemSettings):
 
     tasks: dict[str, TaskSettings]
     methods: dict[str, MethodSettings]
+    parameters: dict[str, Any] = Field(default_factory=dict)
     alphas: tuple[float, ...] = (0.5,)
     scenarios: tuple[Literal["case-control", "single-set"], ...] = ("case-control",)
     thin_test: bool = False
@@ -97,11 +100,14 @@ class GridSettings(ItemSettings):
 
 def expand_grid(settings: GridSettings) -> dict[str, Config]:
     """Return a run for every task, alpha, scenario, method and seed."""
+    from vqpu.experiments import REDUCED_METHODS
+
     runs = {}
     for task, sizes in settings.tasks.items():
         for alpha in settings.alphas:
             for scenario in settings.scenarios:
                 for name, method in settings.methods.items():
+                    common = {} if method.method in REDUCED_METHODS else settings.parameters
                     for seed in settings.seeds if method.seeds is None else method.seeds:
                         config = {
                             "task": task,
@@ -111,6 +117,7 @@ def expand_grid(settings: GridSettings) -> dict[str, Config]:
                             "thin_test": settings.thin_test,
                             "row": name,
                             **method.model_dump(exclude={"seeds"}),
+                            "parameters": {**common, **method.parameters},
                             "seed": seed,
                             "n_judged": settings.n_judged,
                         }

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from vqpu._atomic import replacing
 from vqpu.errors import InputError
 from vqpu.experiments import count_threads, run_jobs
-from vqpu.reproduce._items import ITEMS, Config, Shown, load_item, runs_of
+from vqpu.reproduce._items import ITEMS, Config, Record, Shown, load_item, runs_of
 from vqpu.reproduce._records import is_finished, make_run, read_run
 from vqpu.reproduce._settings import read_expected, read_settings
 
@@ -76,13 +76,7 @@ def requested_items(name: str) -> list[str]:
 
 def run_item(request: Request) -> None:
     """Make the runs of an item that are not there yet."""
-    configs = _configs(request)
-    chosen = {run_id: config for run_id, config in configs.items() if request.only in run_id}
-    if not chosen:
-        raise InputError(
-            f"No run of {request.name} has {request.only!r} in its id. Ids look like "
-            f"{next(iter(configs), 'nothing')!r}."
-        )
+    chosen = _chosen(request)
     threads = max(1, count_threads() // request.workers)
     jobs = {
         run_id: (
@@ -102,12 +96,17 @@ def run_item(request: Request) -> None:
             report(run_id, seconds)
 
 
+def read_item(request: Request) -> dict[str, Record]:
+    """Return the records of the runs asked for; one that is not finished has no metrics."""
+    return {
+        run_id: read_run(request.run_folder(run_id), config)
+        for run_id, config in _chosen(request).items()
+    }
+
+
 def show_item(request: Request) -> Shown:
     """Make the table and the figure of an item from its records, and write them; never train."""
-    records = {
-        run_id: read_run(request.run_folder(run_id), config)
-        for run_id, config in _configs(request).items()
-    }
+    records = read_item(request._replace(only=""))  # what was not asked for now is shown too
     expected = read_expected(request.name, request.paper_dir)
     shown = load_item(request.name).show(records, expected)
     n_missing = sum(record.metrics is None for record in records.values())
@@ -135,6 +134,17 @@ def _configs(request: Request) -> dict[str, Config]:
     if request.seeds is not None:
         settings = settings.with_seeds(request.seeds)
     return load_item(request.name).expand(settings)
+
+
+def _chosen(request: Request) -> dict[str, Config]:
+    configs = _configs(request)
+    chosen = {run_id: config for run_id, config in configs.items() if request.only in run_id}
+    if not chosen:
+        raise InputError(
+            f"No run of {request.name} has {request.only!r} in its id. Ids look like "
+            f"{next(iter(configs), 'nothing')!r}."
+        )
+    return chosen
 
 
 def _picture(shown: Shown) -> bytes:
