@@ -155,8 +155,8 @@ def onnx_ratios(folder: Path, side: int, threads: int, rounds: int) -> dict[str,
     scores, codes = session.run(["score", "codes"], {"x": X})
 
     def score_batches() -> None:  # as many at a time as predict takes
-        for start in range(0, len(X), 64):
-            session.run(["score"], {"x": X[start : start + 64]}, scores_only)
+        for start in range(0, len(X), 128):
+            session.run(["score"], {"x": X[start : start + 128]}, scores_only)
 
     return {
         "codes_equal": bool((codes == model.transform(X)).all()),

@@ -14,7 +14,7 @@ from vqpu._sources import ArraySource
 from vqpu.errors import InputError
 
 _VECTOR_CHUNK = 256
-_IMAGE_CHUNK = 64
+_IMAGE_CHUNK = 128
 
 Describe = Callable[[Tensor], tuple[Tensor, ...]]
 

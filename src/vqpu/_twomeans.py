@@ -90,12 +90,25 @@ def two_means_codes(
         for start in np.flatnonzero(done):
             found = _clusters(totals, int(counts[start]), sums[start], iteration)
             best = found if best is None or found.inertia < best.inertia else best
-        if done.all():
+        going = _distinct(state, done)
+        if not len(going):
             break
-        counts, sums, previous = counts[~done], sums[~done], state[~done]
-        splits = _next_splits(totals, counts, sums)
+        previous = state[going]
+        splits = _next_splits(totals, counts[going], sums[going])
     assert best is not None, "every start ends"
     return best
+
+
+def _distinct(state: NDArray[np.int64], done: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the starts to go on with: two with the same partition have the same future."""
+    known = {state[start].tobytes() for start in np.flatnonzero(done)}
+    going = []
+    for start in np.flatnonzero(~done):
+        partition = state[start].tobytes()
+        if partition not in known:
+            known.add(partition)
+            going.append(start)
+    return np.array(going, dtype=np.int64)
 
 
 def two_means_line(values: Floats) -> tuple[float, float]:
