@@ -79,12 +79,29 @@ class TableSchema:
         -------
         ndarray of float64, shape (n_rows, n_features)
         """
-        check_columns(batch.schema, [column.name for column in self.columns])
+        names = [column.name for column in self.columns]
+        check_columns(batch.schema, names)
+        if self._all_are_plain(batch.schema):
+            X: NDArray[np.float64] = batch.select(names).to_tensor(null_to_nan=True).to_numpy()
+            if np.isfinite(X).all():
+                return X
+        return self._encode_columns(batch)
+
+    def _all_are_plain(self, arrow_schema: Any) -> bool:
+        """Whether every column is a number and comes as float64, so that one copy does."""
+        import pyarrow as pa
+
+        return all(
+            column.kind == "number" and arrow_schema.field(column.name).type == pa.float64()
+            for column in self.columns
+        )
+
+    def _encode_columns(self, batch: Any) -> NDArray[np.float64]:
         X = np.zeros((batch.num_rows, self.n_features))
         start = 0
         for column in self.columns:
             values = batch.column(column.name)
-            _check_fits(column, values)
+            _check_kind(column, values)
             if column.kind == "category":
                 codes = _category_codes(column, values)
                 X[np.arange(len(X)), start + codes] = 1.0
@@ -167,20 +184,20 @@ def count_missing(values: Any) -> int:
 
 
 def numbers_of(name: str, values: Any) -> NDArray[np.float64]:
-    """Return a numeric or boolean column without missing values as float64."""
+    """Return a numeric or boolean column as float64; it must be finite throughout."""
     import pyarrow as pa
 
     try:
-        if pa.types.is_boolean(values.type):
-            values = values.cast(pa.int8())
-        numbers = mapped(values, lambda plain: plain.cast(pa.float64()))
+        plain = values.cast(pa.int8()) if pa.types.is_boolean(values.type) else values
+        numbers = mapped(plain, lambda distinct: distinct.cast(pa.float64()))
     except pa.ArrowInvalid as error:
         raise InputError(
             f"Column {name!r} holds integers that no float64 can hold exactly ({error}). Drop it "
             "if it is an id, or scale it first."
         ) from error
     array: NDArray[np.float64] = numbers.to_numpy(zero_copy_only=False)
-    if not np.isfinite(array).all():
+    if not np.isfinite(array).all():  # a null has become NaN
+        _check_nothing_missing(name, values)
         raise InputError(f"Column {name!r} holds infinite values. Remove or replace such rows.")
     return array
 
@@ -208,17 +225,20 @@ def short_text(name: str, values: Any) -> Any:
     return values.cast(pa.large_string())
 
 
-def _check_fits(column: Column, values: Any) -> None:
+def _check_kind(column: Column, values: Any) -> None:
     kind = kind_of_type(values.type)
     if kind != column.kind:
         raise InputError(
             f"Column {column.name!r} is of type {values.type}, but was a {column.kind} in "
             "training. Convert it first."
         )
+
+
+def _check_nothing_missing(name: str, values: Any) -> None:
     n_missing = count_missing(values)
     if n_missing:
         raise InputError(
-            f"Column {column.name!r} has {n_missing} missing values among {len(values)} rows. "
+            f"Column {name!r} has {n_missing} missing values among {len(values)} rows. "
             "Fill or remove them: they are never guessed at."
         )
 
@@ -232,6 +252,7 @@ def _category_codes(column: Column, values: Any) -> NDArray[np.int64]:
     def find(plain: Any) -> Any:
         return pc.index_in(plain, value_set=known)
 
+    _check_nothing_missing(column.name, values)
     values = short_text(column.name, values)
     codes = mapped(values, find)
     if codes.null_count:

@@ -18,6 +18,7 @@ from vqpu.inputs import (
     iter_table,
     kind_of,
 )
+from vqpu.serving._ahead import read_ahead
 from vqpu.serving._shards import WHOLE, Shard
 
 CONTRACT_FILE = "input.json"
@@ -160,7 +161,9 @@ def open_input(
 
         paths = find_images(path)[shard.slice_from(0)]
         mode = contract.image_mode or "RGB"
-        return iter_images(paths, size=contract.sample_shape[0], mode=mode, on_broken=on_broken)
+        images = iter_images(paths, size=contract.sample_shape[0], mode=mode, on_broken=on_broken)
+        # Tables are not read in a thread: that takes a core from the network, which costs more.
+        return read_ahead(images)
     if contract.schema is None:
         return shard.take(_checked_array(contract, path))
     return shard.take(

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from vqpu._contract import positive_probability
 from vqpu.inputs import Broken, Chunk
-from vqpu.serving._ahead import read_ahead
 
 COLUMNS = ("label", "score", "probability")
 
@@ -79,6 +78,6 @@ def answer(model: Model, chunk: Chunk) -> Answers:
 
 
 def answers_to(model: Model, chunks: Iterable[Chunk]) -> Iterator[Answers]:
-    """Give the answers to a stream, chunk by chunk, in its order; it is read in a thread."""
-    for chunk in read_ahead(chunks):
+    """Give the answers to a stream, chunk by chunk, in its order."""
+    for chunk in chunks:
         yield answer(model, chunk)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -112,7 +112,7 @@ class _CsvRows:
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        columns = (answers.names, answers.labels, answers.scores, answers.probabilities)
+        columns = (_listed(answers.names), answers.labels, answers.scores, answers.probabilities)
         batch = pa.record_batch([pa.array(column) for column in columns], names=list("nlsp"))
         self._text.flush()
         arrow_csv.write_csv(batch, self._text.buffer, arrow_csv.WriteOptions(include_header=False))
@@ -146,17 +146,27 @@ class _ParquetRows:
         import pyarrow as pa
         from pyarrow import parquet
 
-        names = pa.array(list(answers.names), pa.int64() if answers.are_numbered else pa.string())
+        names = pa.array(
+            _listed(answers.names), pa.int64() if answers.are_numbered else pa.string()
+        )
         values = (names, answers.labels, answers.scores, answers.probabilities)
         table = pa.table(dict(zip(self._columns, map(pa.array, values), strict=True)))
         if self._writer is None:
-            self._writer = parquet.ParquetWriter(self._file, table.schema)
+            # Scores hardly repeat: a dictionary of them is work for nothing.
+            self._writer = parquet.ParquetWriter(
+                self._file, table.schema, use_dictionary=[self._columns[1]]
+            )
         self._writer.write_table(table.cast(self._writer.schema))
 
     def close(self) -> None:
         if self._writer is None:  # an empty shard: the columns are there all the same
             self.write(Answers([], np.empty(0, np.int64), np.empty(0), np.empty(0)))
         self._writer.close()
+
+
+def _listed(names: Sequence[Any]) -> Any:
+    """Return names as Arrow takes them; row numbers never become Python's."""
+    return np.arange(names.start, names.stop) if isinstance(names, range) else list(names)
 
 
 def _has_pyarrow() -> bool:
