@@ -23,6 +23,7 @@ def fast_classifier(**parameters: Any) -> VQKMeansClassifier:
         "vector_dim": 8,
         "n_vectors": 4,
         "n_members": 1,
+        "n_rounds": 1,
         "random_state": 0,
     }
     return VQKMeansClassifier(**{**settings, **parameters})

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 from tests.support import fast_classifier
-from vqpu import VQKMeansClassifier, stack_pu
+from vqpu import VQKMeansClassifier, diagnose, stack_pu
 from vqpu._sources import ArraySource
 from vqpu.errors import (
     CollapsedCodesError,
@@ -38,7 +38,7 @@ def test_fit__two_blobs__finds_the_hidden_positives(
 ) -> None:
     signal = "holdout-loss" if decision == "posterior" else "center-distance"
     model = VQKMeansClassifier(
-        max_steps=300, decision=decision, stopping_signal=signal, random_state=0
+        max_steps=100, decision=decision, stopping_signal=signal, random_state=0
     ).fit(*blobs)
     assert model.score(blobs[0], blobs_truth) > 0.94
 
@@ -276,10 +276,15 @@ def test_no_hidden_positives__warned_of(decision: str) -> None:
     X, y = stack_pu(rng.normal(5, 0.3, (300, 3)), rng.normal(-5, 0.3, (600, 3)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = VQKMeansClassifier(max_steps=300, random_state=0, decision=decision).fit(X, y)
+        model = VQKMeansClassifier(
+            max_steps=150, n_rounds=1, random_state=0, decision=decision
+        ).fit(X, y)
     assert any(issubclass(w.category, NoHiddenPositivesWarning) for w in caught)
     assert model.alpha_ < 0.05
     assert model.score(X, y) > 0.95
+    finding = diagnose(model)[0]  # who opens the model later is told as well
+    assert finding.level == "failed"
+    assert "looks like the labelled positives" in finding.sentence
 
 
 def test_own_encoder__used(blobs: Blobs) -> None:

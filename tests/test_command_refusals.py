@@ -40,6 +40,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     X = rng.normal(size=(n, 4)) + 8 * (np.arange(n) % 2)[:, None]
     fast_classifier().fit(X, np.arange(n) % 4 == 1).save(folder / "arrays")
     (folder / "pictures").mkdir()
+    (folder / "semicolons.csv").write_text("a;b;y\n1;2;1\n")
     (folder / "bad.toml").write_text("max_step = 3\n")
     (folder / "type.toml").write_text('max_steps = "many"\n')
     (folder / "broken.toml").write_text("max_steps = \n")
@@ -73,14 +74,21 @@ WRONG_USAGE = {
     "evaluate {place}/arrays {place}/narrow.npy --label y": "leave --label",
     "export {place}/table": "--onnx",
     "inspect": "MODEL",
-}
-
-REFUSED = {
     LABELED + "--set max_step=3": "Unknown key 'max_step' in --set. Did you mean 'max_steps'?",
     LABELED + "--set max_steps=many": "max_steps = 'many' cannot be used",
     LABELED + "--set max_steps=0": "max_steps must be an integer >= 1",
     LABELED + "--config {place}/bad.toml": "Unknown key 'max_step'",
     LABELED + "--config {place}/type.toml": "max_steps = 'many' cannot be used",
+    "evaluate {place}/table {place}/fits.parquet --label y --positive yes --scenario odd": "odd",
+    "export {place}/table --onnx {new}/a.txt": "must end in .onnx",
+    "compare {place}/fits.parquet --label y --positive yes --methods vq,magic": "magic",
+    "compare {place}/fits.parquet --label y --positive yes --set patienc=1": "patienc",
+    PREDICT + "fits.parquet --out {place}/fits.parquet": "is the input: answers would replace it",
+    "rank {place}/table {place}/fits.parquet --out {place}/fits.parquet": "is the input",
+    "fit {place}/pictures --out {new}/model": "give two by --positives and --unlabeled",
+}
+
+REFUSED = {
     LABELED + "--config {place}/broken.toml": "cannot be read as TOML",
     LABELED + "--config {place}/none.toml": "cannot be read as TOML: No such file",
     FIT + "--label z --positive yes": "lacks the column 'z'",
@@ -96,12 +104,14 @@ REFUSED = {
     PREDICT + "fits.parquet --out {new}/none/a.csv": "cannot be written",
     "predict {place}/arrays {place}/narrow.npy --out {new}/a.csv": "shape (3,), but the model",
     "predict {place}/arrays {place}/nan.npy --out {new}/a.csv": "NaN",
-    "predict {place} {place}/nan.npy --out {new}/a.csv": "manifest.json is missing",
+    "predict {place} {place}/nan.npy --out {new}/a.csv": "no manifest.json",
+    "predict {place}/fits.parquet {place}/table --out {new}/a.csv": "MODEL comes before INPUT",
+    "predict {place}/arrays {place}/fits.parquet --out {new}/a.csv": "vqpu.inputs.iter_table",
+    "fit {place}/fits.parquet --label y --positive yes --out {place}/fits.parquet": "is no model",
+    "evaluate {place}/table {place}/lacks.parquet --label z --positive yes": "say with --label",
+    "evaluate {place}/table {place}/fits.parquet --label y --positive ja": "--positive names",
+    FIT.replace("fits.parquet", "semicolons.csv") + "--label y --positive 1": "by ';'",
     "inspect {place}/none": "does not exist",
-    "evaluate {place}/table {place}/fits.parquet --label y --positive yes --scenario odd": "odd",
-    "export {place}/table --onnx {new}/a.txt": "give a .onnx",
-    "compare {place}/fits.parquet --label y --positive yes --methods vq,magic": "magic",
-    "compare {place}/fits.parquet --label y --positive yes --set patienc=1": "patienc",
 }
 
 

@@ -12,6 +12,7 @@ from PIL import Image
 
 import vqpu
 from tests.command_line import QUICK, fit_table, read_csv, run, run_json, write_table
+from tests.support import fast_classifier
 from vqpu.cli import main
 from vqpu.evidence import read_evidence
 from vqpu.modelfiles import read_extra
@@ -302,3 +303,24 @@ def test_export__pictures__onnxruntime_gives_the_scores_of_predict(
     (scores,) = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(["score"], {"x": X})
     expected = [float(row["score"]) for row in read_csv(tmp_path / "a.csv")]
     np.testing.assert_allclose(scores, expected, atol=1e-4)
+
+
+def test_inspect__model_saved_in_python__has_findings_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3)) + 6 * (np.arange(120) % 2)[:, None]
+    fast_classifier().fit(X, np.arange(120) % 4 == 1).save(tmp_path / "model")
+    found = run_json(capsys, "inspect", tmp_path / "model")
+    assert {finding["name"] for finding in found["findings"]} >= {"answer", "recall", "alpha"}
+
+
+def test_evaluate__alpha_that_cannot_be__said(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["evaluate", table / "model", table / "data.csv", "--label", "known"]
+    line += ["--positive", "yes", "--scenario", "case-control", "--alpha"]
+    assert main([*map(str, line), "0.9"]) == 0
+    assert "does not fit these data" in capsys.readouterr().err
+    assert main([*map(str, line), "0.3"]) == 0
+    assert "does not fit" not in capsys.readouterr().err

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tests.support import fast_classifier
 from vqpu import NaivePUClassifier, VQKMeansClassifier
-from vqpu.errors import ExportError, MissingDependencyError, OutputError
+from vqpu.errors import ExportError, MissingDependencyError, OutputError, UsageError
 
 
 def vectors() -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -120,6 +120,7 @@ def test_export__bad_requests__refused(tmp_path: Path) -> None:
     with pytest.raises(ExportError, match="Only VQKMeansClassifier"):
         export_onnx(rival, tmp_path / "model.onnx")
     model = fast_classifier().fit(*vectors())
-    for path in (tmp_path / "model.txt", tmp_path / "nowhere" / "model.onnx"):
-        with pytest.raises(OutputError, match=r"give a \.onnx in an existing folder"):
-            export_onnx(model, path)
+    with pytest.raises(UsageError, match=r"must end in \.onnx"):
+        export_onnx(model, tmp_path / "model.txt")
+    with pytest.raises(OutputError, match=r"give a \.onnx in an existing folder"):
+        export_onnx(model, tmp_path / "nowhere" / "model.onnx")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 import vqpu
 from tests.command_line import QUICK, fit_table, run, write_table
 from vqpu.cli import main
+from vqpu.serving import fit_settings
+from vqpu.serving._interrupts import patient_interrupts
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
@@ -98,10 +102,13 @@ def test_fit__ctrl_c__keeps_the_best_and_says_so__resume_ends_as_if_never_interr
     np.testing.assert_array_equal(resumed.decision_function(X), whole.decision_function(X))
 
 
-def test_fit__ctrl_c_before_the_first_check__nothing_written(table: Path, tmp_path: Path) -> None:
+def test_fit__ctrl_c_before_the_first_check__nothing_written(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         interrupt_at(3, patch)
         assert fit_table(table, tmp_path / "model") == 130  # as shells count Ctrl-C
+    assert "stopped by Ctrl-C before there was a result" in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
 
 
@@ -132,3 +139,42 @@ def test_fit__other_inputs__predict_takes_the_same_kind(
     table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
     assert table["id"] == list(range(80))
     assert np.mean(np.array(table["label"]) == np.repeat([1, 0], [20, 60])) > 0.9
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[Callable[[], None]]:
+    """What Ctrl-C does in a terminal; tests in the background would not get it otherwise."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: signal.raise_signal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+
+
+def test_patient_interrupts__the_second_is_told_the_third_obeyed(
+    ctrl_c: Callable[[], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with patient_interrupts():
+        with pytest.raises(KeyboardInterrupt):
+            ctrl_c()
+        ctrl_c()  # somebody is impatient: the model is being saved
+        assert "once more to give up" in capsys.readouterr().err
+        with pytest.raises(KeyboardInterrupt):
+            ctrl_c()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_patient_interrupts__where_ctrl_c_is_ignored__stays_so() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with patient_interrupts():
+            signal.raise_signal(signal.SIGINT)
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_config__names_of_options__as_good_as_those_of_settings(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text('id = "key"\nseed = 3\nskip_broken = true\n')
+    (tmp_path / "b.toml").write_text('id_column = "key"\nrandom_state = 3\non_broken = "skip"\n')
+    settings = [fit_settings(tmp_path / name, {}) for name in ("a.toml", "b.toml")]
+    assert settings[0].model_dump() == settings[1].model_dump()
+    assert (settings[0].id_column, settings[0].on_broken) == ("key", "skip")

@@ -51,7 +51,7 @@ ALLOWED: dict[str, set[str]] = {
         "modelfiles", "nn", "training", "vq",
     },
     "diagnostics": {
-        "errors", "_classifier", "_labels", "_parameters", "priors", "training",
+        "errors", "_classifier", "_labels", "_parameters", "priors", "training", "vq",
     },
     "rivals": {
         "errors", "_contract", "_estimator", "_feeding", "_inference", "_labels", "_parameters",
@@ -70,8 +70,8 @@ ALLOWED: dict[str, set[str]] = {
     "evidence": {"errors", "_classifier", "_sources", "diagnostics", "inputs", "modelfiles"},
     "export": {"errors", "_atomic", "_classifier", "nn"},
     "serving": {
-        "errors", "_atomic", "_classifier", "_contract", "_loading", "_parameters", "evidence",
-        "inputs", "metrics", "modelfiles", "rivals", "scenarios",
+        "errors", "_atomic", "_classifier", "_contract", "_loading", "_parameters", "diagnostics",
+        "evidence", "inputs", "metrics", "modelfiles", "rivals", "scenarios",
     },
     "report": {
         "errors", "_classifier", "_loading", "_parameters", "_saving", "diagnostics", "evidence",

@@ -34,9 +34,9 @@ def test_terminal__a_bar_with_the_last_check(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("COLUMNS", "80")
     report_twice(verbose=1)
     shown = capsys.readouterr().err
     assert "VQ K-means" in shown
     assert "40/40" in shown
-    assert "positive share 0.25" in shown
+    assert "positive 0.25" in shown

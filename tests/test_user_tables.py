@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vqpu.errors import InputError, MissingDependencyError
+from vqpu.errors import InputError, MissingDependencyError, RowNumberWarning
 from vqpu.inputs import Column, TableSchema, iter_table, read_table, read_tables
 
 pa = pytest.importorskip("pyarrow")
@@ -102,12 +102,12 @@ def test_two_tables__one_schema(tmp_path: Path) -> None:
 
 def test_many_batches__rows_in_order(tmp_path: Path) -> None:
     n = 150_000
-    table = pa.table({f"c{i}": np.arange(n, dtype=float) + i for i in range(20)})
+    table = pa.table({f"c{i}": np.arange(n) / 2 + i for i in range(20)})
     table = table.append_column("y", pa.array(np.arange(n) % 2))
     for ending in ENDINGS:
         path = write(tmp_path / f"t{ending}", table)
         read = read_table(path, label="y", positive=1, cache_dir=tmp_path)
-        np.testing.assert_array_equal(read.X[:, 3], np.arange(n) + 3.0)
+        np.testing.assert_array_equal(read.X[:, 3], np.arange(n) / 2 + 3)
         assert read.schema is not None
         sizes = [chunk.X.size for chunk in iter_table(path, read.schema)]
         assert max(sizes) <= 1 << 20
@@ -353,3 +353,33 @@ def test_pyarrow_missing__one_sentence_with_the_command(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'vqpu\[tables\]'"):
         read_table(tmp_path / "t.csv", label="l", positive=1)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_row_numbers__warned_of_unless_named_or_dropped(ending: str, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pa.table({
+        "key": np.arange(60) * 3 + 100,  # rises, whole
+        "falls": -np.arange(60.0),
+        "time": np.sort(rng.random(60)),  # rises, but not by whole numbers
+        "x": rng.integers(0, 9, 60),
+        "y": np.arange(60) % 3,
+    })  # fmt: skip
+    path = write(tmp_path / f"data.{ending}", table)
+    with pytest.warns(RowNumberWarning, match=r"Column 'key' holds whole numbers.*--id.*--drop"):
+        data = read_table(path, label="y", positive=1)
+    assert data.X.shape == (60, 4)  # nothing is silently left out
+    read_table(path, label="y", positive=1, id_column="key")
+    read_table(path, label="y", positive=1, drop=["key"])
+
+
+def test_row_numbers__of_two_tables_and_many_batches__warned_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqpu.inputs._tablefiles._BATCH_VALUES", 20)
+    paths = [
+        write(tmp_path / f"{name}.parquet", pa.table({"n": np.arange(30), "x": [1.0, 2.0] * 15}))
+        for name in "pu"
+    ]
+    with pytest.warns(RowNumberWarning, match="Column 'n' holds"):
+        read_tables(*paths)

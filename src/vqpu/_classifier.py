@@ -245,7 +245,7 @@ class VQKMeansClassifier(
     >>> positive = rng.normal(3, 1, (100, 2))
     >>> unlabeled = np.vstack([rng.normal(3, 1, (50, 2)), rng.normal(-3, 1, (150, 2))])
     >>> X, y = stack_pu(positive, unlabeled)
-    >>> model = VQKMeansClassifier(max_steps=200, random_state=0).fit(X, y)
+    >>> model = VQKMeansClassifier(max_steps=100, random_state=0).fit(X, y)
     >>> model.predict([[3.0, 3.0], [-3.0, -3.0]])
     array([1, 0])
     """

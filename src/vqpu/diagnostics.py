@@ -20,6 +20,7 @@ from vqpu._parameters import check_integer, draw_seed
 from vqpu.errors import InputError, InputTypeError
 from vqpu.priors import estimate_prior
 from vqpu.training import SIGNALS
+from vqpu.vq import NO_HIDDEN_POSITIVES, found_positives
 
 Floats = NDArray[np.float64]
 
@@ -91,9 +92,9 @@ def diagnose(
     >>> rng = np.random.default_rng(0)
     >>> P = rng.normal(3, 1, (100, 2))
     >>> U = np.vstack([rng.normal(3, 1, (50, 2)), rng.normal(-3, 1, (150, 2))])
-    >>> model = VQKMeansClassifier(max_steps=200, random_state=0).fit(*stack_pu(P, U))
+    >>> model = VQKMeansClassifier(max_steps=100, random_state=0).fit(*stack_pu(P, U))
     >>> print(diagnose(model)[0])
-    [ok] 25% of the unlabelled samples are called positive, and alpha is estimated as 0.25.
+    [ok] 24% of the unlabelled samples are called positive, and alpha is estimated as 0.24.
     """
     if not isinstance(model, VQKMeansClassifier):
         raise InputTypeError(
@@ -120,6 +121,8 @@ def diagnose(
 def _answer(model: VQKMeansClassifier) -> Finding:
     share, alpha = model.positive_share_, model.alpha_
     seen = f"{share:.0%} of the unlabelled samples are called positive"
+    if not found_positives(model._answer, len(model.holdout_projections_[1])):
+        return Finding("answer", FAILED, share, f"{seen}. {NO_HIDDEN_POSITIVES}")
     if share <= _NEARLY_NONE or share >= _NEARLY_ALL:
         level = FAILED
         advice = (

@@ -90,5 +90,9 @@ class InterruptedWarning(VqpuWarning):
     """Training was interrupted, and the best state so far was kept."""
 
 
+class RowNumberWarning(VqpuWarning):
+    """A column of a table counts its rows, and would be learned from."""
+
+
 class BrokenImageWarning(VqpuWarning):
     """Image files were left out because they cannot be decoded."""

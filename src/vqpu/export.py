@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from vqpu._atomic import replacing
 from vqpu._classifier import VQKMeansClassifier
-from vqpu.errors import ExportError, MissingDependencyError, OutputError
+from vqpu.errors import ExportError, MissingDependencyError, OutputError, UsageError
 from vqpu.nn import project_on_anchors
 
 SCORE_TOLERANCE = 1e-4
@@ -164,7 +164,9 @@ def _check_request(model: Any, path: Path) -> None:
         raise ExportError(
             f"Only VQKMeansClassifier can be exported. Got {type(model).__name__} instead."
         )
-    if path.suffix.lower() != ".onnx" or not path.resolve().parent.is_dir():
+    if path.suffix.lower() != ".onnx":
+        raise UsageError(f"{path} must end in .onnx: that is what is written.")
+    if not path.resolve().parent.is_dir():
         raise OutputError(f"{path} cannot be written: give a .onnx in an existing folder.")
     try:
         import onnx  # noqa: F401

@@ -16,7 +16,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0 done, 1 refused input, 2 wrong usage.
+        0 done, 1 refused input, 2 wrong usage, 130 stopped by Ctrl-C without a result.
     """
     from vqpu.cli._app import run
 

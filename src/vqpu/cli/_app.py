@@ -11,7 +11,9 @@ import typer
 
 import vqpu
 from vqpu.cli import _data, _fit, _model, _predict, _reproduce
-from vqpu.errors import UsageError, VqpuError
+from vqpu.errors import ParameterError, UsageError, VqpuError
+
+_INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 app = typer.Typer(
     name="vqpu",
@@ -42,10 +44,12 @@ def run(arguments: list[str]) -> int:
         try:
             app(arguments)
         except SystemExit as done:  # how typer ends; the code is an integer or None
+            if done.code == _INTERRUPTED:
+                print("vqpu: stopped by Ctrl-C before there was a result.", file=sys.stderr)
             return done.code if isinstance(done.code, int) else 0
         except VqpuError as error:
             print(f"vqpu: {error}", file=sys.stderr)
-            return 2 if isinstance(error, UsageError) else 1
+            return 2 if isinstance(error, (UsageError, ParameterError)) else 1
     return 0
 
 

@@ -19,6 +19,7 @@ IdColumn = Annotated[
 SkipBroken = Annotated[
     bool, typer.Option("--skip-broken", help="Leave out images that cannot be decoded.")
 ]
+_SHARES = ("recall", "precision", "f1", "auc", "proxy_auc")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 
 
@@ -142,3 +143,8 @@ def evaluate(
     for name, value in scores.items():
         shown = f"{value:.4f}" if isinstance(value, float) else value
         print(f"{name.replace('_', ' '):18} {shown}")
+    if not all(0 <= scores[name] <= 1 for name in _SHARES if name in scores):
+        typer.echo(
+            "Estimates below 0 or above 1 mean that alpha or the scenario does not fit these data.",
+            err=True,
+        )

@@ -184,7 +184,9 @@ def _report(broken: Sequence[Broken], n_files: int, on_broken: str) -> None:
     more = f"; and {len(broken) - 5} more" if len(broken) > 5 else ""
     found = f"{len(broken)} of {n_files} images cannot be used ({named}{more})."
     if on_broken == "raise":
-        raise BrokenImageError(f'{found} Repair or remove them, or pass on_broken="skip".')
+        raise BrokenImageError(
+            f'{found} Repair or remove them, or pass on_broken="skip" (--skip-broken).'
+        )
     warnings.warn(f"{found} They are left out.", BrokenImageWarning, stacklevel=4)
 
 

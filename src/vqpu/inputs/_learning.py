@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection
 from typing import Any
 
-from vqpu.errors import InputError
+import numpy as np
+from numpy.typing import NDArray
+
+from vqpu.errors import InputError, RowNumberWarning
 from vqpu.inputs._samples import first_few
 from vqpu.inputs._schema import (
     Column,
@@ -15,6 +19,8 @@ from vqpu.inputs._schema import (
     numbers_of,
     short_text,
 )
+
+_ENOUGH_ROWS = 20  # fewer may rise by chance
 
 
 class SchemaLearner:
@@ -37,6 +43,8 @@ class SchemaLearner:
             name: set() for name, kind in self._kinds.items() if kind == "category"
         }
         self._n_missing = dict.fromkeys(self._kinds, 0)
+        self._counting = {name for name, kind in self._kinds.items() if kind == "number"}
+        self._last: dict[str, float] = {}
         self.n_rows = 0
 
     @property
@@ -60,6 +68,10 @@ class SchemaLearner:
                     f"{where}. Both must be of one kind."
                 )
 
+    def begin_table(self) -> None:
+        """Say that the next rows are those of another table."""
+        self._last = {}
+
     def update(self, batch: Any) -> None:
         """Take in the rows of a record batch."""
         self.n_rows += batch.num_rows
@@ -72,17 +84,40 @@ class SchemaLearner:
             if kind == "category":
                 self._add_categories(name, values)
             else:
-                numbers_of(name, values)
+                self._watch_order(name, numbers_of(name, values))
+
+    def _watch_order(self, name: str, numbers: NDArray[np.float64]) -> None:
+        """Strike a column off those that count the rows unless it goes on doing so."""
+        if name not in self._counting:
+            return
+        joined = np.concatenate([[self._last[name]] if name in self._last else [], numbers])
+        rises = bool((np.diff(joined) > 0).all()) and bool((numbers == np.floor(numbers)).all())
+        if rises:
+            self._last[name] = float(numbers[-1])
+        else:
+            self._counting.discard(name)
+
+    def _warn_of_counters(self) -> None:
+        if self._counting and self.n_rows >= _ENOUGH_ROWS:
+            warnings.warn(
+                f"Column {first_few(sorted(self._counting))} holds whole numbers that rise from "
+                "row to row, as row numbers and ids do: it says where a row stands, not what it "
+                "is. Name rows by it with id_column= (--id), or leave it out with drop=[...] "
+                "(--drop).",
+                RowNumberWarning,
+                stacklevel=2,
+            )
 
     def finish(self) -> TableSchema:
         """Return the schema, or raise if columns have missing values."""
+        self._warn_of_counters()
         missing = {name: count for name, count in self._n_missing.items() if count}
         if missing:
             counts = [f"{name} ({count})" for name, count in missing.items()]
             raise InputError(
                 f"Values are missing in {len(missing)} of {len(self._kinds)} columns among "
                 f"{self.n_rows} rows: {first_few(counts)}. Fill them (for text with a word such as "
-                "'missing'), remove such rows, or leave the columns out with drop=[...]."
+                "'missing'), remove such rows, or leave the columns out with drop=[...] (--drop)."
             )
         return TableSchema(
             tuple(
@@ -106,7 +141,7 @@ class SchemaLearner:
             raise InputError(
                 f"{len(refused)} columns are neither numbers, booleans nor text: "
                 f"{first_few(refused)}. Convert them (dates, say, to days since some day), "
-                "or leave them out with drop=[...]."
+                "or leave them out with drop=[...] (--drop)."
             )
         if not kinds:
             raise InputError("The table has no column left to learn from.")
@@ -120,6 +155,6 @@ class SchemaLearner:
         if len(known) > self._max_categories:
             raise InputError(
                 f"Column {name!r} has more than {self._max_categories} distinct texts, so it is "
-                f"hardly a category: {first_few(sorted(known))}. Leave it out with drop=[...], or "
-                "raise max_categories."
+                f"hardly a category: {first_few(sorted(known))}. Leave it out with drop=[...] "
+                "(--drop), or in Python raise max_categories."
             )

@@ -220,7 +220,7 @@ def short_text(name: str, values: Any) -> Any:
     if longest > LONGEST_TEXT:
         raise InputError(
             f"Column {name!r} holds text of {longest} bytes, too long for a category or an id. "
-            "Leave it out with drop=[...]."
+            "Leave it out with drop=[...] (--drop)."
         )
     return values.cast(pa.large_string())
 

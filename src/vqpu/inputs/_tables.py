@@ -171,6 +171,7 @@ def _learn(
         learner.check_same(table.schema, str(table.path))
     for table in tables:
         before = learner.n_rows
+        learner.begin_table()
         for batch in stream(table, learner.names, len(learner.names)):
             learner.update(batch)
         if learner.n_rows == before:

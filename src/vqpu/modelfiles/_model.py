@@ -58,7 +58,7 @@ def write_model(
     extras : dict of bytes or None
         Further files by their names.
     """
-    target, extras = _as_path(path), extras or {}
+    target, extras = check_free(path), extras or {}
     for name, content in extras.items():
         if name == WEIGHTS or not isinstance(content, bytes):
             raise ModelFileError(
@@ -67,7 +67,6 @@ def write_model(
             )
     contents = {WEIGHTS: weights, **extras}
     try:
-        _refuse_foreign(target)
         write_bundle(target, MODEL, {**header, "extras": list(extras)}, contents)
     except VqpuError:
         raise
@@ -79,8 +78,26 @@ def write_model(
         ) from error
 
 
+def check_free(path: str | os.PathLike[str]) -> Path:
+    """Return a path as a whole one; raise unless a model can be written there.
+
+    It must be free, an empty directory or a model and nothing else, in a folder that exists.
+
+    Parameters
+    ----------
+    path : path
+    """
+    target = _as_path(path)
+    try:
+        _refuse_foreign(target)
+    except VqpuError:
+        raise
+    except OSError as error:
+        raise ModelFileError(f"Cannot write a model to {target}: {error.strerror}.") from error
+    return target
+
+
 def _refuse_foreign(target: Path) -> None:
-    """Raise unless ``target`` is free, an empty directory or a model and nothing else."""
     if not target.exists() and not target.is_symlink():
         return
     names = {entry.name for entry in target.iterdir()} if target.is_dir() else None

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.errors import InputError, UsageError
-from vqpu.inputs import Chunk, PUData, read_array_file, read_labeled_images
+from vqpu.inputs import Chunk, PUData, read_array_file, read_labeled_images, table_columns
 from vqpu.metrics import (
     lee_liu_score,
     proxy_auc,
@@ -57,15 +57,24 @@ def open_labeled_input(
             raise UsageError("An .npz file has its labels in y: leave --label and --labels out.")
         return _in_chunks(read_array_file(path))
     label, positive = label or contract.label, positive or contract.positive
+    if contract.kind == "images" and labels_file is None:
+        raise UsageError(
+            "A folder of images needs --labels FILE.csv, which names its files, with --label "
+            "COLUMN and --positive VALUE."
+        )
     if label is None or positive is None:
         raise UsageError(
             "Say which column holds the labels and which value is positive: --label COLUMN "
             "--positive VALUE."
         )
     if contract.kind == "table":
+        if label not in table_columns(path):
+            raise InputError(
+                f"{path} has no column {label!r}, which held the labels in training unless you "
+                "named it: say with --label which one holds them here."
+            )
         return open_input(contract, path, label=label, positive=positive)
-    if labels_file is None:
-        raise UsageError("A folder of images needs --labels FILE.csv, which names its files.")
+    assert labels_file is not None
     data = read_labeled_images(
         path,
         labels_file,
@@ -151,7 +160,8 @@ def evaluate(
     }
     if y.all() or not y.any():
         raise InputError(
-            f"Of {len(y)} samples {int(y.sum())} have the positive value. Scores need both kinds."
+            f"Of {len(y)} samples {int(y.sum())} have the positive value. Scores need both kinds: "
+            "see whether --positive names a value of the column of labels."
         )
     if scenario is None:
         found = score_with_truth(y, predictions, probabilities, scores=scores)._asdict()

@@ -7,7 +7,9 @@ from pathlib import Path
 from vqpu._classifier import VQKMeansClassifier
 from vqpu.errors import UsageError
 from vqpu.evidence import make_evidence
+from vqpu.modelfiles import check_free
 from vqpu.serving._input_contract import CONTRACT_FILE
+from vqpu.serving._interrupts import patient_interrupts
 from vqpu.serving._settings import FitSettings
 from vqpu.serving._training_data import check_sources, read_sources
 
@@ -30,15 +32,17 @@ def fit_files(settings: FitSettings, *, quiet: bool = False) -> VQKMeansClassifi
     """
     if settings.out is None:
         raise UsageError("Say where the model goes: --out MODEL.")
+    check_free(settings.out)
     check_sources(settings)
     checkpoints = _checkpoint_folder(settings)
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
     model = VQKMeansClassifier(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
     data, contract = read_sources(settings, quiet=quiet)
-    model.fit(data.X, data.y, checkpoint_dir=checkpoints, on_interrupt="keep-best")
-    extras = {CONTRACT_FILE: contract.to_json(), **make_evidence(model, data)}
-    model.save(settings.out, extras=extras)
+    with patient_interrupts():
+        model.fit(data.X, data.y, checkpoint_dir=checkpoints, on_interrupt="keep-best")
+        extras = {CONTRACT_FILE: contract.to_json(), **make_evidence(model, data)}
+        model.save(settings.out, extras=extras)
     return model
 
 

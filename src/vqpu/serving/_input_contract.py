@@ -121,9 +121,14 @@ def check_kind(contract: InputContract, path: str | Path) -> None:
     """Refuse input of another kind than the model was fitted on."""
     kind = kind_of(path)
     if kind != contract.kind:
+        hint = "Pass input of that kind, or fit a model on this one."
+        if (kind, contract.kind) == ("table", "array"):
+            hint = (
+                "A model that was saved in Python does not know the columns of a table: fit it by "
+                "vqpu fit, or read the rows by vqpu.inputs.iter_table."
+            )
         raise InputError(
-            f"{path} is of kind {kind!r}, but the model takes {contract.describe()}. Pass input of "
-            "that kind, or fit a model on this one."
+            f"{path} is of kind {kind!r}, but the model takes {contract.describe()}. {hint}"
         )
 
 

@@ -6,8 +6,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from vqpu._classifier import VQKMeansClassifier
+from vqpu.diagnostics import diagnose
 from vqpu.evidence import JSON_FILE, read_evidence
-from vqpu.modelfiles import read_model
+from vqpu.modelfiles import Bundle, read_model
 from vqpu.serving._models import open_model
 
 _FITTED = ("alpha_", "positive_share_", "n_steps_", "stop_reason_", "n_rounds_", "n_members_",
@@ -37,7 +39,6 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
     }
     best = estimator.history_[estimator.best_check_]
     contract = json.loads(model.contract.to_json())
-    has_evidence = JSON_FILE in bundle.manifest["extras"]
     return {
         "estimator": bundle.manifest["estimator"],
         "versions": bundle.manifest["versions"],
@@ -47,6 +48,15 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
         "fitted": fitted,
         "n_checks": len(estimator.history_),
         "best_check": {name: best[name] for name in _SHOWN_OF_CHECK if name in best},
-        "findings": read_evidence(path).findings if has_evidence else [],
+        "findings": _findings(path, bundle, estimator),
         "bytes": sum(entry["bytes"] for entry in bundle.manifest["files"].values()),
     }
+
+
+def _findings(path: str | Path, bundle: Bundle, estimator: Any) -> list[dict[str, Any]]:
+    """Return the findings that were kept, or make them of a model that was saved in Python."""
+    if JSON_FILE in bundle.manifest["extras"]:
+        return read_evidence(path).findings
+    if not isinstance(estimator, VQKMeansClassifier):
+        return []
+    return [finding._asdict() for finding in diagnose(estimator)]

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vqpu._loading import load
-from vqpu.errors import InputError
-from vqpu.modelfiles import Bundle, read_model
+from vqpu.errors import InputError, ModelFileError
+from vqpu.modelfiles import MANIFEST, Bundle, read_model
 from vqpu.serving._input_contract import CONTRACT_FILE, InputContract
 
 
@@ -32,6 +32,11 @@ def open_model(path: str | Path) -> OpenedModel:
     ----------
     path : path
     """
+    if Path(path).exists() and not (Path(path) / MANIFEST).exists():
+        raise ModelFileError(
+            f"{path} is no model: it has no {MANIFEST}. A model is the directory that vqpu fit "
+            "made, and on the command line MODEL comes before INPUT."
+        )
     contract = read_contract(read_model(path))
     estimator = load(path)
     if not hasattr(estimator, "decision_function"):

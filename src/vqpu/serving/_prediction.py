@@ -66,7 +66,7 @@ def predict_file(
     id_column : str or None
     on_broken : {"raise", "skip"}
     """
-    check_output(out)
+    check_output(out, input_path)
     model = open_model(model_path)
     chunks = open_input(
         model.contract, input_path, shard=shard, id_column=id_column, on_broken=on_broken
@@ -106,7 +106,7 @@ def rank_file(
     on_broken : {"raise", "skip"}
     """
     if out is not None:
-        check_output(out)
+        check_output(out, input_path)
     model = open_model(model_path)
     contract = model.contract
     if sheet is not None:

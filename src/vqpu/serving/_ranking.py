@@ -74,7 +74,9 @@ def check_sheet(path: Path, kind: str) -> None:
     """Refuse, before any work, a sheet that cannot be drawn or written."""
     if kind != "images":
         raise UsageError(f"A contact sheet needs images; this model's input is of kind {kind!r}.")
-    if path.suffix.lower() != ".png" or not path.resolve().parent.is_dir():
+    if path.suffix.lower() != ".png":
+        raise UsageError(f"{path} must end in .png: that is what a contact sheet is.")
+    if not path.resolve().parent.is_dir():
         raise OutputError(f"{path} cannot be written: give a .png in an existing folder.")
 
 

@@ -15,6 +15,7 @@ from vqpu._classifier import VQKMeansClassifier
 from vqpu.errors import InputError, ParameterError, UsageError
 
 _LARGEST_FILE = 1 << 20
+_OPTIONS = {"id": "id_column", "seed": "random_state"}  # options with a name of their own
 
 
 class Sources(BaseModel):
@@ -80,11 +81,9 @@ def fit_settings(config: Path | None, options: dict[str, Any]) -> FitSettings:
     options : dict
         Those that were given on the command line.
     """
-    entries = {} if config is None else _read_toml(config)
+    entries = {} if config is None else _named_as_options(_read_toml(config))
     for name in entries:
         _check_name(name, str(config))
-    for name in options:
-        _check_name(name, "the options")
     try:
         return _model().model_validate(entries | options)
     except ValidationError as error:
@@ -125,6 +124,14 @@ def _model() -> type[FitSettings]:
         for name, parameter in inspect.signature(VQKMeansClassifier).parameters.items()
     }
     return create_model("FitSettings", __base__=FitSettings, **fields)
+
+
+def _named_as_options(entries: dict[str, Any]) -> dict[str, Any]:
+    """Return a file's entries by the names of settings; those of options are as good."""
+    named = {_OPTIONS.get(name, name): value for name, value in entries.items()}
+    if named.pop("skip_broken", False):
+        named["on_broken"] = "skip"
+    return named
 
 
 def _check_name(name: str, where: str) -> None:

@@ -49,13 +49,13 @@ def check_sources(sources: Sources) -> None:
         kind = kind_of(sources.data)
         if kind == "array" and sources.label is not None:
             raise UsageError("An .npz file has its labels in y: leave --label out.")
-        if kind != "array" and (sources.label is None or sources.positive is None):
-            raise UsageError(f"{sources.data} needs --label COLUMN and --positive VALUE.")
         if kind == "images" and sources.labels is None:
             raise UsageError(
-                f"{sources.data} is one folder: give --labels FILE.csv, which says which of its "
-                "images are positive, or two folders by --positives and --unlabeled."
+                f"{sources.data} is one folder: give two by --positives and --unlabeled, or "
+                "--labels FILE.csv, which says which of its images are positive."
             )
+        if kind != "array" and (sources.label is None or sources.positive is None):
+            raise UsageError(f"{sources.data} needs --label COLUMN and --positive VALUE.")
 
 
 def read_sources(sources: Sources, *, quiet: bool = False) -> TrainingData:

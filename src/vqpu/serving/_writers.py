@@ -30,13 +30,15 @@ class Writer(Protocol):
         """Finish the file's contents; the file itself stays open."""
 
 
-def check_output(path: str | Path) -> None:
-    """Refuse, before any work, an ending or a folder that cannot be written to."""
+def check_output(path: str | Path, input_path: str | Path) -> None:
+    """Refuse, before any work, what cannot be written to, and the input itself."""
     path = Path(path)
     if path.suffix.lower() not in ENDINGS:
         raise UsageError(f"{path} must end in one of {', '.join(ENDINGS)}: that says its format.")
     if not path.resolve().parent.is_dir() or path.is_dir():
         raise OutputError(f"{path} cannot be written: give a file in an existing folder.")
+    if path.exists() and Path(input_path).exists() and path.samefile(input_path):
+        raise UsageError(f"{path} is the input: answers would replace it. Choose another --out.")
     if path.suffix.lower() == ".parquet":
         _require_pyarrow()
 

@@ -42,17 +42,17 @@ def _bar(title: str, max_steps: int) -> Iterator[Report]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
+        # Two lines, so that the bar keeps its place in a terminal of 80 columns.
+        TextColumn("{task.description}\n{task.fields[note]}"),
+        BarColumn(bar_width=12),
         TextColumn("{task.completed}/{task.total}"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[note]}"),
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(title, total=max_steps, note="")
 
         def report(step: int, row: dict[str, Any]) -> None:
-            progress.update(task, completed=step, note=_note(row))
+            progress.update(task, completed=step, note=_note(row, short=True))
 
         yield report
         progress.update(task, total=progress.tasks[0].completed)
@@ -99,6 +99,24 @@ def _line(title: str, step: int, clock: _Clock, row: dict[str, Any]) -> str:
     return f"{title}: step {step} of at most {clock.max_steps}, {_note(row)}{left}"
 
 
-def _note(row: dict[str, Any]) -> str:
-    shown = ("center_distance", "positive_share", "codes_in_use", "holdout_loss")
-    return ", ".join(f"{name.replace('_', ' ')} {row[name]:.4g}" for name in shown if name in row)
+_SHOWN = {
+    "center_distance": "distance",
+    "positive_share": "positive",
+    "codes_in_use": "codes",
+    "holdout_loss": "loss",
+}
+
+
+def _note(row: dict[str, Any], *, short: bool = False) -> str:
+    """Return what a check saw; ``short`` for a line that shares its place with a bar.
+
+    Examples
+    --------
+    >>> _note({"center_distance": 3627.4, "codes_in_use": 2}, short=True)
+    'distance 3627, codes 2'
+    """
+    return ", ".join(
+        f"{brief if short else name.replace('_', ' ')} {row[name]:.4g}"
+        for name, brief in _SHOWN.items()
+        if name in row
+    )

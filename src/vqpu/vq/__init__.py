@@ -1,6 +1,8 @@
 """The paper's method put together: network, objective, clusters and answer."""
 
+from vqpu.vq._answer import NO_HIDDEN_POSITIVES as NO_HIDDEN_POSITIVES
 from vqpu.vq._answer import Answer as Answer
+from vqpu.vq._answer import found_positives as found_positives
 from vqpu.vq._answer import report_trouble as report_trouble
 from vqpu.vq._checks import Check as Check
 from vqpu.vq._checks import Checker as Checker

@@ -16,6 +16,10 @@ from vqpu.vq._network import Encodings
 
 DECISIONS = ("nearest-center", "posterior")
 
+NO_HIDDEN_POSITIVES = (
+    "No part of the unlabelled samples looks like the labelled positives: there may be no hidden "
+    "positives. Check that P and U come from where you think they do."
+)
 _FEW_LOOKALIKES = 2.5
 _ENOUGH_TO_TELL = 50
 _NO_SPREAD = 1e-6
@@ -134,16 +138,19 @@ def report_trouble(answer: Answer, projection: NDArray[np.float64]) -> None:
         if answer.needs_codes or np.ptp(projection) < _NO_SPREAD:
             raise CollapsedCodesError(message)
         warnings.warn(message, CollapsedCodesWarning, stacklevel=4)
-    elif not _found_positives(answer, len(projection)):
-        warnings.warn(
-            "No part of the unlabelled samples looks like the labelled positives: there may be no "
-            "hidden positives. Check that P and U come from where you think they do.",
-            NoHiddenPositivesWarning,
-            stacklevel=4,
-        )
+    elif not found_positives(answer, len(projection)):
+        warnings.warn(NO_HIDDEN_POSITIVES, NoHiddenPositivesWarning, stacklevel=4)
 
 
-def _found_positives(answer: Answer, n_judged: int) -> bool:
+def found_positives(answer: Answer, n_judged: int) -> bool:
+    """Return whether some of the unlabelled samples look like the labelled positives.
+
+    Parameters
+    ----------
+    answer : Answer
+    n_judged : int
+        Unlabelled samples that alpha was estimated from.
+    """
     if answer.needs_codes:
         return answer.clusters.found_positives
     # alpha is never estimated below two samples' worth, so small samples cannot tell.
