@@ -26,7 +26,7 @@ import torch
 from side_by_side import in_turn
 
 N_COLUMNS = 64
-_GROUP = 100_000  # rows; pyarrow and pandas write a million unless told otherwise
+_GROUP = 100_000  # rows of a group: fewer than most writers', so that one stays small in memory
 
 IN_MEMORY = """
 import json, sys, time

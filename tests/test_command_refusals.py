@@ -108,6 +108,7 @@ REFUSED = {
     "predict {place}/fits.parquet {place}/table --out {new}/a.csv": "MODEL comes before INPUT",
     "predict {place}/arrays {place}/fits.parquet --out {new}/a.csv": "vqpu.inputs.iter_table",
     "fit {place}/fits.parquet --label y --positive yes --out {place}/fits.parquet": "is no model",
+    "fit {place}/fits.parquet --label y --positive yes --out {place}/fits.parquet/m": "no folder",
     "evaluate {place}/table {place}/lacks.parquet --label z --positive yes": "say with --label",
     "evaluate {place}/table {place}/fits.parquet --label y --positive ja": "--positive names",
     FIT.replace("fits.parquet", "semicolons.csv") + "--label y --positive 1": "by ';'",

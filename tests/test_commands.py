@@ -115,6 +115,24 @@ def test_predict__shards__together_the_whole(
         assert read_csv(tmp_path / f"{number}.csv") == whole[number - 1 :: 3]
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_predict__shards_of_rows_without_ids__keep_their_numbers(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X = np.random.default_rng(0).normal(size=(100, 3)) + 6 * (np.arange(100) % 2)[:, None]
+    fast_classifier().fit(X, np.arange(100) % 4 == 1).save(tmp_path / "model")
+    np.save(tmp_path / "X.npy", X)
+    out = tmp_path / f"out.{ending}"
+    run(capsys, "predict", tmp_path / "model", tmp_path / "X.npy", "--out", out, "--shard", "2/8")
+    if ending == "parquet":
+        numbers = parquet.read_table(out).column("id").to_pylist()
+    elif ending == "csv":
+        numbers = [int(row["id"]) for row in read_csv(out)]
+    else:
+        numbers = [json.loads(line)["id"] for line in out.read_text().splitlines()]
+    assert numbers == list(range(1, 100, 8))
+
+
 def test_predict__sorted__largest_score_first(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

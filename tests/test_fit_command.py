@@ -13,6 +13,7 @@ import pytest
 import vqpu
 from tests.command_line import QUICK, fit_table, run, write_table
 from vqpu.cli import main
+from vqpu.errors import ParameterError
 from vqpu.serving import fit_settings
 from vqpu.serving._interrupts import patient_interrupts
 
@@ -108,7 +109,7 @@ def test_fit__ctrl_c_before_the_first_check__nothing_written(
     with pytest.MonkeyPatch.context() as patch:
         interrupt_at(3, patch)
         assert fit_table(table, tmp_path / "model") == 130  # as shells count Ctrl-C
-    assert "stopped by Ctrl-C before there was a result" in capsys.readouterr().err
+    assert "stopped by Ctrl-C" in capsys.readouterr().err
     assert not (tmp_path / "model").exists()
 
 
@@ -150,16 +151,26 @@ def ctrl_c() -> Iterator[Callable[[], None]]:
 
 
 def test_patient_interrupts__the_second_is_told_the_third_obeyed(
-    ctrl_c: Callable[[], None], capsys: pytest.CaptureFixture[str]
+    ctrl_c: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:
     with patient_interrupts():
         with pytest.raises(KeyboardInterrupt):
             ctrl_c()
         ctrl_c()  # somebody is impatient: the model is being saved
-        assert "once more to give up" in capsys.readouterr().err
+        assert "once more to give up" in capfd.readouterr().err
         with pytest.raises(KeyboardInterrupt):
             ctrl_c()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_patient_interrupts__training_has_ended__one_press_does_not_lose_the_model(
+    ctrl_c: Callable[[], None],
+) -> None:
+    with patient_interrupts() as has_ended:
+        has_ended()
+        ctrl_c()
+        with pytest.raises(KeyboardInterrupt):
+            ctrl_c()
 
 
 def test_patient_interrupts__where_ctrl_c_is_ignored__stays_so() -> None:
@@ -178,3 +189,19 @@ def test_config__names_of_options__as_good_as_those_of_settings(tmp_path: Path) 
     settings = [fit_settings(tmp_path / name, {}) for name in ("a.toml", "b.toml")]
     assert settings[0].model_dump() == settings[1].model_dump()
     assert (settings[0].id_column, settings[0].on_broken) == ("key", "skip")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('id = "a"\nid_column = "b"', "id and id_column mean the same"),
+        ("seed = 1\nrandom_state = 2", "seed and random_state mean the same"),
+        ('skip_broken = "no"', "skip_broken must be true or false"),
+    ],
+)
+def test_config__two_names_for_one_thing_or_no_truth_value__refused(
+    text: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "a.toml").write_text(text)
+    with pytest.raises(ParameterError, match=words):
+        fit_settings(tmp_path / "a.toml", {})

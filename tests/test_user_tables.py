@@ -366,7 +366,7 @@ def test_row_numbers__warned_of_unless_named_or_dropped(ending: str, tmp_path: P
         "y": np.arange(60) % 3,
     })  # fmt: skip
     path = write(tmp_path / f"data.{ending}", table)
-    with pytest.warns(RowNumberWarning, match=r"Column 'key' holds whole numbers.*--id.*--drop"):
+    with pytest.warns(RowNumberWarning, match=r"Whole numbers rise .* in 'key', as.*--id.*--drop"):
         data = read_table(path, label="y", positive=1)
     assert data.X.shape == (60, 4)  # nothing is silently left out
     read_table(path, label="y", positive=1, id_column="key")
@@ -381,5 +381,5 @@ def test_row_numbers__of_two_tables_and_many_batches__warned_of(
         write(tmp_path / f"{name}.parquet", pa.table({"n": np.arange(30), "x": [1.0, 2.0] * 15}))
         for name in "pu"
     ]
-    with pytest.warns(RowNumberWarning, match="Column 'n' holds"):
+    with pytest.warns(RowNumberWarning, match="row to row in 'n', as"):
         read_tables(*paths)

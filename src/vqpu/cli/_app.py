@@ -45,7 +45,7 @@ def run(arguments: list[str]) -> int:
             app(arguments)
         except SystemExit as done:  # how typer ends; the code is an integer or None
             if done.code == _INTERRUPTED:
-                print("vqpu: stopped by Ctrl-C before there was a result.", file=sys.stderr)
+                print("vqpu: stopped by Ctrl-C; what is not finished is lost.", file=sys.stderr)
             return done.code if isinstance(done.code, int) else 0
         except VqpuError as error:
             print(f"vqpu: {error}", file=sys.stderr)

@@ -100,17 +100,15 @@ class SchemaLearner:
     def _warn_of_counters(self) -> None:
         if self._counting and self.n_rows >= _ENOUGH_ROWS:
             warnings.warn(
-                f"Column {first_few(sorted(self._counting))} holds whole numbers that rise from "
-                "row to row, as row numbers and ids do: it says where a row stands, not what it "
-                "is. Name rows by it with id_column= (--id), or leave it out with drop=[...] "
-                "(--drop).",
+                f"Whole numbers rise from row to row in {first_few(sorted(self._counting))}, as "
+                "row numbers and ids do: they say where a row stands, not what it is. Name rows by "
+                "such a column with id_column= (--id), or leave it out with drop=[...] (--drop).",
                 RowNumberWarning,
-                stacklevel=2,
+                stacklevel=5,  # where read_table was called
             )
 
     def finish(self) -> TableSchema:
         """Return the schema, or raise if columns have missing values."""
-        self._warn_of_counters()
         missing = {name: count for name, count in self._n_missing.items() if count}
         if missing:
             counts = [f"{name} ({count})" for name, count in missing.items()]
@@ -119,6 +117,7 @@ class SchemaLearner:
                 f"{self.n_rows} rows: {first_few(counts)}. Fill them (for text with a word such as "
                 "'missing'), remove such rows, or leave the columns out with drop=[...] (--drop)."
             )
+        self._warn_of_counters()
         return TableSchema(
             tuple(
                 Column(name, kind, tuple(sorted(self._categories.get(name, ()))))

@@ -141,7 +141,7 @@ class _CsvFile:
             raise InputError(f"{self.path} is no CSV file but binary. Is its ending right?")
         if len(line) == _CSV_BLOCK:
             raise InputError(f"{self.path} has a first line of more than {_CSV_BLOCK - 1} bytes.")
-        if self._delimiter.encode() not in line and line.count(b";") > 1:
+        if self._delimiter.encode() not in line and b";" in line:
             raise InputError(
                 f"{self.path} separates its columns by ';'. Save it with {self._delimiter!r} "
                 "between them."

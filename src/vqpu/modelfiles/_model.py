@@ -81,7 +81,9 @@ def write_model(
 def check_free(path: str | os.PathLike[str]) -> Path:
     """Return a path as a whole one; raise unless a model can be written there.
 
-    It must be free, an empty directory or a model and nothing else, in a folder that exists.
+    It must be free, an empty directory or a model and nothing else; folders that lead there are
+    made when it is written, so what can be told before is whether the last one that exists lets
+    us write.
 
     Parameters
     ----------
@@ -90,6 +92,12 @@ def check_free(path: str | os.PathLike[str]) -> Path:
     target = _as_path(path)
     try:
         _refuse_foreign(target)
+        there = next(folder for folder in target.parents if folder.exists())
+        if not there.is_dir() or not os.access(there, os.W_OK):
+            raise ModelFileError(
+                f"Cannot write a model to {target}: {there} is no folder that can be written to. "
+                "Choose another path."
+            )
     except VqpuError:
         raise
     except OSError as error:

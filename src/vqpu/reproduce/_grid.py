@@ -68,7 +68,8 @@ class GridSettings(ItemSettings):
     tasks : dict of TaskSettings
     methods : dict of MethodSettings
     parameters : dict
-        Changes of the defaults of every method that trains a network of ours, the budget above all.
+        Changes of the defaults of every method but those on principal components, the budget
+        above all.
     alphas : tuple of float
         Shares of positives in U.
     scenarios : tuple of str

@@ -70,8 +70,8 @@ def open_labeled_input(
     if contract.kind == "table":
         if label not in table_columns(path):
             raise InputError(
-                f"{path} has no column {label!r}, which held the labels in training unless you "
-                "named it: say with --label which one holds them here."
+                f"{path} has no column {label!r}. Without --label it is that of training: say with "
+                "--label which column holds the labels here."
             )
         return open_input(contract, path, label=label, positive=positive)
     assert labels_file is not None

@@ -39,8 +39,9 @@ def fit_files(settings: FitSettings, *, quiet: bool = False) -> VQKMeansClassifi
     model = VQKMeansClassifier(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
     data, contract = read_sources(settings, quiet=quiet)
-    with patient_interrupts():
+    with patient_interrupts() as training_has_ended:
         model.fit(data.X, data.y, checkpoint_dir=checkpoints, on_interrupt="keep-best")
+        training_has_ended()
         extras = {CONTRACT_FILE: contract.to_json(), **make_evidence(model, data)}
         model.save(settings.out, extras=extras)
     return model

@@ -124,8 +124,8 @@ def check_kind(contract: InputContract, path: str | Path) -> None:
         hint = "Pass input of that kind, or fit a model on this one."
         if (kind, contract.kind) == ("table", "array"):
             hint = (
-                "A model that was saved in Python does not know the columns of a table: fit it by "
-                "vqpu fit, or read the rows by vqpu.inputs.iter_table."
+                "It was fitted on arrays and does not know the columns of a table: fit one on a "
+                "table by vqpu fit, or read the rows in Python by vqpu.inputs.iter_table."
             )
         raise InputError(
             f"{path} is of kind {kind!r}, but the model takes {contract.describe()}. {hint}"

@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 
 @contextmanager
-def patient_interrupts() -> Iterator[None]:
+def patient_interrupts() -> Iterator[Callable[[], None]]:
     """Let the first Ctrl-C end training, take no notice of a second one and obey the third.
 
-    Who presses twice out of impatience must not lose the model that is being saved. Other threads
-    than the main one get no signals, so nothing changes there.
+    Who presses twice out of impatience must not lose the model that is being saved. Give a function
+    that says that training has ended by itself: from then on the next Ctrl-C is the second. Other
+    threads than the main one get no signals, so nothing changes there.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     n_pressed = 0
+
+    def has_ended() -> None:
+        nonlocal n_pressed
+        n_pressed = max(n_pressed, 1)
 
     def press(number: int, frame: FrameType | None) -> None:
         nonlocal n_pressed
         n_pressed += 1
         if n_pressed == 2:
-            print("vqpu: saving; press Ctrl-C once more to give up.", file=sys.stderr)
+            # print may be under way in the code that was interrupted
+            os.write(2, b"vqpu: saving; press Ctrl-C once more to give up.\n")
             return
         signal.default_int_handler(number, frame)
 
     before = signal.getsignal(signal.SIGINT)
-    if before is not signal.default_int_handler:  # ignored, or somebody else's: theirs to say
-        yield
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or before is not signal.default_int_handler:  # ignored, or somebody else's
+        yield has_ended
         return
     signal.signal(signal.SIGINT, press)
     try:
-        yield
+        yield has_ended
     finally:
         signal.signal(signal.SIGINT, before)

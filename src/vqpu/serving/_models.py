@@ -32,10 +32,10 @@ def open_model(path: str | Path) -> OpenedModel:
     ----------
     path : path
     """
-    if Path(path).exists() and not (Path(path) / MANIFEST).exists():
+    if _is_something_else(Path(path)):
         raise ModelFileError(
-            f"{path} is no model: it has no {MANIFEST}. A model is the directory that vqpu fit "
-            "made, and on the command line MODEL comes before INPUT."
+            f"{path} is no model: it has no {MANIFEST}. A model is the directory that vqpu fit or "
+            "save made, and on the command line MODEL comes before INPUT."
         )
     contract = read_contract(read_model(path))
     estimator = load(path)
@@ -51,3 +51,10 @@ def read_contract(bundle: Bundle) -> InputContract | None:
     if CONTRACT_FILE not in bundle.manifest.get("extras", []):
         return None
     return InputContract.from_json(bundle.read(CONTRACT_FILE))
+
+
+def _is_something_else(path: Path) -> bool:
+    try:
+        return path.exists() and not (path / MANIFEST).exists()
+    except OSError:  # may not be looked at: reading it says so
+        return False

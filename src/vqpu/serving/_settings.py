@@ -15,7 +15,8 @@ from vqpu._classifier import VQKMeansClassifier
 from vqpu.errors import InputError, ParameterError, UsageError
 
 _LARGEST_FILE = 1 << 20
-_OPTIONS = {"id": "id_column", "seed": "random_state"}  # options with a name of their own
+# Options with a name of their own.
+_OPTIONS = {"id": "id_column", "seed": "random_state", "skip_broken": "on_broken"}
 
 
 class Sources(BaseModel):
@@ -85,7 +86,7 @@ def fit_settings(config: Path | None, options: dict[str, Any]) -> FitSettings:
     for name in entries:
         _check_name(name, str(config))
     try:
-        return _model().model_validate(entries | options)
+        return _model().model_validate(entries | _named_as_options(options))
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(map(str, first["loc"][:1]))
@@ -128,14 +129,25 @@ def _model() -> type[FitSettings]:
 
 def _named_as_options(entries: dict[str, Any]) -> dict[str, Any]:
     """Return a file's entries by the names of settings; those of options are as good."""
+    for option, name in _OPTIONS.items():
+        if option in entries and name in entries:
+            raise ParameterError(f"{option} and {name} mean the same: give one of them.")
     named = {_OPTIONS.get(name, name): value for name, value in entries.items()}
-    if named.pop("skip_broken", False):
-        named["on_broken"] = "skip"
+    if "skip_broken" in entries:
+        if not isinstance(entries["skip_broken"], bool):
+            raise ParameterError(
+                f"skip_broken must be true or false. Got {entries['skip_broken']!r} instead."
+            )
+        named["on_broken"] = "skip" if entries["skip_broken"] else "raise"
     return named
 
 
 def _check_name(name: str, where: str) -> None:
-    known = [*FitSettings.model_fields, *inspect.signature(VQKMeansClassifier).parameters]
+    known = [
+        *_OPTIONS,
+        *FitSettings.model_fields,
+        *inspect.signature(VQKMeansClassifier).parameters,
+    ]
     if name in known:
         return
     close = difflib.get_close_matches(name, known, 1)

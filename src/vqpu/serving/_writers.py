@@ -168,7 +168,9 @@ class _ParquetRows:
 
 def _listed(names: Sequence[Any]) -> Any:
     """Return names as Arrow takes them; row numbers never become Python's."""
-    return np.arange(names.start, names.stop) if isinstance(names, range) else list(names)
+    if isinstance(names, range):
+        return np.arange(names.start, names.stop, names.step)
+    return list(names)
 
 
 def _has_pyarrow() -> bool:
