@@ -32,7 +32,7 @@ FASTER: dict[str, Any] = {**FAST, "n_members": 1}  # these train in two stages, 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
         fast_classifier(random_state=None),
-        fast_classifier(random_state=None, n_members=2, decision="nearest-center"),
+        fast_classifier(random_state=None, n_members=2, n_rounds=2, decision="nearest-center"),
         NaivePUClassifier(**FAST, n_members=1),
         OracleClassifier(**FAST, n_members=1),
         ObserverGANClassifier(**FAST, latent_dim=4),
