@@ -4,9 +4,8 @@ usage: python benchmarks/accuracy.py DATA_DIR [--only TASK] [--workers 2]
 
 Digits have one record a method and seed in results/accuracy. The paper's data sets are the runs of
 VQ K-means in table 2 (``vqpu reproduce table2 --only _vq_``), recorded in results/reproduce/table2
-with three seeds each, as far as they are there.
-What is there is skipped. Two threads in all, as on the machine that the published figures come
-from: one run at a time, or two with one thread each.
+with three seeds each. What is there is skipped. Two threads in all, as on the machine that the
+published figures come from: one run at a time, or two with one thread each.
 """
 
 from __future__ import annotations
@@ -23,7 +22,9 @@ from vqpu.reproduce import Request, read_item, run_item
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "results" / "accuracy"
 DIGITS = "digits-even-odd"
-TABLE2 = Request("table2", paper_dir=ROOT / "paper", results_dir=ROOT / "results" / "reproduce")
+TABLE2 = Request(
+    "table2", paper_dir=ROOT / "paper", results_dir=ROOT / "results" / "reproduce", only="_vq_"
+)
 SEEDS, METHODS = (0, 1, 2, 3, 4), ("vq", "naive", "oracle")
 N_POSITIVE, N_UNLABELED, ALPHA = 340, 700, 0.5
 
@@ -39,7 +40,7 @@ def run_digits(method: str, seed: int, threads: int) -> dict[str, Any]:
 
 def image_records() -> list[dict[str, Any]]:
     """Return table 2's finished runs of VQ K-means: what was asked for, and what came of it."""
-    runs = read_item(TABLE2._replace(only="_vq_")).values()
+    runs = read_item(TABLE2).values()
     return [{**run.config, **run.metrics} for run in runs if run.metrics is not None]
 
 
@@ -67,7 +68,8 @@ def summary(records: list[dict[str, Any]]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data_dir", type=Path)
-    parser.add_argument("--only", metavar="TASK", default="")
+    tasks = [run.config["task"] for run in read_item(TABLE2).values()]
+    parser.add_argument("--only", choices=[DIGITS, *dict.fromkeys(tasks)], default="")
     parser.add_argument("--workers", type=int, choices=(1, 2), default=1)
     arguments = parser.parse_args()
     if arguments.only in ("", DIGITS):
@@ -79,7 +81,7 @@ def main() -> None:
         run_missing(run_digits, jobs, workers=arguments.workers)
     if arguments.only != DIGITS:
         set_threads(2)  # shared out among the workers
-        wanted = f"{arguments.only}_alpha{ALPHA}_vq_" if arguments.only else "_vq_"
+        wanted = f"{arguments.only}_alpha{ALPHA}_vq_" if arguments.only else TABLE2.only
         run_item(
             TABLE2._replace(only=wanted, data_dir=arguments.data_dir, workers=arguments.workers)
         )

@@ -140,6 +140,7 @@ def onnx_ratios(folder: Path, side: int, threads: int, rounds: int) -> dict[str,
     import onnxruntime
 
     from vqpu import VQKMeansClassifier
+    from vqpu._inference import IMAGE_CHUNK
     from vqpu.export import export_onnx
 
     rng = np.random.default_rng(0)
@@ -156,8 +157,8 @@ def onnx_ratios(folder: Path, side: int, threads: int, rounds: int) -> dict[str,
     scores, codes = session.run(["score", "codes"], {"x": X})
 
     def score_batches() -> None:  # as many at a time as predict takes
-        for start in range(0, len(X), 128):
-            session.run(["score"], {"x": X[start : start + 128]}, scores_only)
+        for start in range(0, len(X), IMAGE_CHUNK):
+            session.run(["score"], {"x": X[start : start + IMAGE_CHUNK]}, scores_only)
 
     return {
         "codes_equal": bool((codes == model.transform(X)).all()),

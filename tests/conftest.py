@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,3 +55,11 @@ def from_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("python") / "model"
     fast_classifier().fit(X, y).save(path)
     return path
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[Callable[[], None]]:
+    """What Ctrl-C does in a terminal; tests in the background would not get it otherwise."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: signal.raise_signal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)

@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import warnings
@@ -237,17 +236,13 @@ def test_failed_write__at_any_call__leaves_the_last_checkpoint(
 
 
 def test_interrupt__kept_best__is_the_best_check_so_far(
-    request: pytest.FixtureRequest,
+    ctrl_c: Callable[[], None],
 ) -> None:
     X, y = small_data()
 
     def interrupt(check: Any) -> None:
         if check.row["step"] == 20:
-            os.kill(os.getpid(), signal.SIGINT)
-
-    # Shells let what they put in the background ignore SIGINT, and tests may run there.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+            ctrl_c()
 
     with pytest.warns(
         InterruptedWarning, match=r"The model is that of step \d+, the best check up to step 15"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -140,14 +140,6 @@ def test_fit__other_inputs__predict_takes_the_same_kind(
     table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
     assert table["id"] == list(range(80))
     assert np.mean(np.array(table["label"]) == np.repeat([1, 0], [20, 60])) > 0.9
-
-
-@pytest.fixture
-def ctrl_c() -> Iterator[Callable[[], None]]:
-    """What Ctrl-C does in a terminal; tests in the background would not get it otherwise."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield lambda: signal.raise_signal(signal.SIGINT)
-    signal.signal(signal.SIGINT, before)
 
 
 def test_patient_interrupts__the_second_is_told_the_third_obeyed(

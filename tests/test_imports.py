@@ -70,8 +70,8 @@ ALLOWED: dict[str, set[str]] = {
     "evidence": {"errors", "_classifier", "_sources", "diagnostics", "inputs", "modelfiles"},
     "export": {"errors", "_atomic", "_classifier", "nn"},
     "serving": {
-        "errors", "_atomic", "_classifier", "_contract", "_loading", "_parameters", "diagnostics",
-        "evidence", "inputs", "metrics", "modelfiles", "rivals", "scenarios",
+        "errors", "_atomic", "_classifier", "_contract", "_loading", "_parameters", "evidence",
+        "inputs", "metrics", "modelfiles", "rivals", "scenarios",
     },
     "report": {
         "errors", "_classifier", "_loading", "_parameters", "_saving", "diagnostics", "evidence",

@@ -191,3 +191,10 @@ def test_rounds__the_default__gains_on_average() -> None:
     on_images = script("rounds").mean_by_round(images, "accuracy")
     assert on_images[1] > on_images[0] + 0.005  # and two for images
     assert on_images[2] < on_images[1] + 0.005
+
+
+def test_afhq_rank__published__99_of_the_top_100_are_cats() -> None:
+    records = read_records(ROOT / "results" / "afhq-rank")
+    if not records:
+        pytest.skip("not published yet")
+    assert min(record["precision_at_100"] for record in records) >= 0.99

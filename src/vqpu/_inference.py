@@ -14,7 +14,7 @@ from vqpu._sources import ArraySource
 from vqpu.errors import InputError
 
 _VECTOR_CHUNK = 256
-_IMAGE_CHUNK = 128
+IMAGE_CHUNK = 128
 
 Describe = Callable[[Tensor], tuple[Tensor, ...]]
 
@@ -40,7 +40,7 @@ def encode_in_chunks(
         Which samples; None means all, in order.
     device : torch.device
     """
-    rows = _IMAGE_CHUNK if source.is_image else _VECTOR_CHUNK
+    rows = IMAGE_CHUNK if source.is_image else _VECTOR_CHUNK
     n = len(source) if indices is None else len(indices)
     joined: tuple[NDArray[Any], ...] | None = None
     for start in range(0, n, rows):

@@ -113,7 +113,7 @@ def make_evidence(model: VQKMeansClassifier, data: PUData) -> dict[str, bytes]:
         "n_positive": int(data.y.sum()),
         "n_unlabeled": int((data.y == 0).sum()),
         "names": [_plain(data.names[int(row)]) for row in kept],
-        "findings": [finding._asdict() for finding in diagnose(model)],
+        "findings": findings_of(model, None),
         "galleries": galleries,
     }
     text = json.dumps(plain, default=_plain, allow_nan=False)
@@ -143,6 +143,19 @@ def read_evidence(path: Any) -> Evidence:
         tensors.get("codes"),
         *(plain[name] for name in Evidence._fields[4:]),
     )
+
+
+def findings_of(model: VQKMeansClassifier, evidence: Evidence | None) -> list[dict[str, Any]]:
+    """Return the findings that were kept at the fit, or make them of a model saved in Python.
+
+    Parameters
+    ----------
+    model : VQKMeansClassifier
+    evidence : Evidence or None
+    """
+    if evidence is not None:
+        return evidence.findings
+    return [finding._asdict() for finding in diagnose(model)]
 
 
 def _choose(y: NDArray[np.int8]) -> NDArray[np.int64]:

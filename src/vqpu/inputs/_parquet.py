@@ -139,12 +139,10 @@ class _Compact:
 
     def fields(self) -> Iterator[tuple[int, int]]:
         """Yield number and kind of each field; the caller must read or skip its value."""
-        number, data = 0, self._data
-        while head := data[self.position]:
-            self.position += 1
+        number = 0
+        while head := self._byte():
             number = number + (head >> 4) if head >> 4 else self.integer()
             yield number, head & 15
-        self.position += 1
 
     def integer(self) -> int:
         unsigned = self._varint()
@@ -190,12 +188,11 @@ class _Compact:
         return (head >> 4 if head >> 4 < 15 else self._varint()), head & 15
 
     def _varint(self) -> int:
-        value, data, start = 0, self._data, self.position
-        for place in range(10):
-            byte = data[start + place]
-            value |= (byte & 0x7F) << 7 * place
+        value = 0
+        for shift in range(0, 70, 7):
+            byte = self._byte()
+            value |= (byte & 0x7F) << shift
             if byte < 0x80:
-                self.position = start + place + 1
                 return value
         raise IndexError
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from vqpu._classifier import VQKMeansClassifier
 from vqpu._saving import plain_parameters
-from vqpu.diagnostics import DOUBT, FAILED, OK, diagnose
+from vqpu.diagnostics import DOUBT, FAILED, OK
+from vqpu.evidence import findings_of
 from vqpu.report._subject import Subject
 
 LEVELS = (OK, DOUBT, FAILED)  # from good to bad
@@ -38,10 +39,7 @@ def verdict(subject: Subject) -> Verdict:
     ----------
     subject : Subject
     """
-    if subject.evidence is not None:
-        findings = subject.evidence.findings
-    else:
-        findings = [finding._asdict() for finding in diagnose(subject.model)]
+    findings = findings_of(subject.model, subject.evidence)
     badness = {level: place for place, level in enumerate(LEVELS)}
     ordered = sorted(findings, key=lambda finding: -badness.get(finding["level"], 1))
     worst = max((badness.get(finding["level"], 1) for finding in findings), default=1)

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vqpu._classifier import VQKMeansClassifier
-from vqpu.diagnostics import diagnose
-from vqpu.evidence import JSON_FILE, read_evidence
+from vqpu.evidence import JSON_FILE, findings_of, read_evidence
 from vqpu.modelfiles import Bundle, read_model
 from vqpu.serving._models import open_model
 
@@ -54,9 +53,7 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
 
 
 def _findings(path: str | Path, bundle: Bundle, estimator: Any) -> list[dict[str, Any]]:
-    """Return the findings that were kept, or make them of a model that was saved in Python."""
-    if JSON_FILE in bundle.manifest["extras"]:
-        return read_evidence(path).findings
-    if not isinstance(estimator, VQKMeansClassifier):
+    if not isinstance(estimator, VQKMeansClassifier):  # nothing else is diagnosed
         return []
-    return [finding._asdict() for finding in diagnose(estimator)]
+    has_evidence = JSON_FILE in bundle.manifest["extras"]
+    return findings_of(estimator, read_evidence(path) if has_evidence else None)
