@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
 import vqpu._twomeans as module
 from tests.reference import method
@@ -88,6 +89,19 @@ def test_two_means__any_chunking_and_order__bit_identical(
     for found in (two_means_codes(codes), two_means_codes(shuffled)):
         assert found.centers.tobytes() == expected.centers.tobytes()
         assert found.inertia == expected.inertia
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_two_means__slabs_in_threads__bit_identical(
+    n_threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    codes = clustered_codes(np.random.default_rng(5), 500, 9)
+    expected = two_means_codes(codes)
+    monkeypatch.setattr(module, "_ROWS_PER_THREAD", 100)
+    with threadpool_limits(n_threads, user_api="blas"):
+        found = two_means_codes(codes)
+    assert found.centers.tobytes() == expected.centers.tobytes()
+    assert found == expected._replace(centers=found.centers)
 
 
 def test_two_means__int32_and_int16__same() -> None:

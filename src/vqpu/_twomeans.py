@@ -6,16 +6,20 @@ result does not depend on the order of the samples, on chunks or on threads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 _CHUNK_ROWS = 4096
+_ROWS_PER_THREAD = 1 << 16
 _EXACT = 2.0**53
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.integer[Any]]
+Sums = TypeVar("Sums")
 
 
 class TwoMeans(NamedTuple):
@@ -53,7 +57,7 @@ class _Totals(NamedTuple):
 
 
 def two_means_codes(
-    codes: NDArray[np.integer[Any]], *, n_starts: int = 4, seed: int = 0, max_iterations: int = 300
+    codes: Codes, *, n_starts: int = 4, seed: int = 0, max_iterations: int = 300
 ) -> TwoMeans:
     """Cluster rows of integers into two by Lloyd's algorithm from several starts.
 
@@ -133,21 +137,43 @@ def two_means_line(values: Floats) -> tuple[float, float]:
     return offset + float(low), offset + float(high)
 
 
-def _chunks(codes: NDArray[np.integer[Any]]) -> Iterator[Floats]:
-    buffer = np.empty((min(_CHUNK_ROWS, len(codes)), codes.shape[1]))
+def _chunks(codes: Codes) -> Iterator[Floats]:
+    """Yield the rows as float64, each with a 1 at its end: a sum of rows counts them too."""
+    buffer = np.ones((min(_CHUNK_ROWS, len(codes)), codes.shape[1] + 1))
     for start in range(0, len(codes), _CHUNK_ROWS):
         chunk = codes[start : start + _CHUNK_ROWS]
-        np.copyto(buffer[: len(chunk)], chunk)
+        np.copyto(buffer[: len(chunk), :-1], chunk)
         yield buffer[: len(chunk)]
 
 
-def _add_up(codes: NDArray[np.integer[Any]]) -> _Totals:
-    width = codes.shape[1]
-    sums, products = np.zeros(width, dtype=np.int64), np.zeros((width, width))
+def _from_slabs(function: Callable[[Codes], Sums], codes: Codes) -> list[Sums]:
+    """Apply a function to one slab of the rows a thread.
+
+    BLAS would divide each small product among its threads, which costs more than it saves.
+    """
+    if len(codes) < 2 * _ROWS_PER_THREAD:
+        return [function(codes)]
+    from threadpoolctl import ThreadpoolController
+
+    blas = ThreadpoolController().select(user_api="blas")
+    n_threads = max([1, *(library["num_threads"] for library in blas.info())])
+    slabs = np.array_split(codes, min(n_threads, len(codes) // _ROWS_PER_THREAD))
+    with blas.limit(limits=1), ThreadPoolExecutor(len(slabs)) as pool:
+        return list(pool.map(function, slabs))
+
+
+def _add_up(codes: Codes) -> _Totals:
+    products = np.sum(_from_slabs(_products, codes), axis=0)
+    return _Totals(
+        len(codes), products[-1, :-1].astype(np.int64), products[:-1, :-1], int(codes.max())
+    )
+
+
+def _products(codes: Codes) -> Floats:
+    products = np.zeros((codes.shape[1] + 1,) * 2)
     for chunk in _chunks(codes):
-        sums += chunk.sum(axis=0).astype(np.int64)
         products += chunk.T @ chunk
-    return _Totals(len(codes), sums, products, int(codes.max()))
+    return products
 
 
 def _first_splits(totals: _Totals, n_starts: int, seed: int) -> _Splits:
@@ -172,18 +198,18 @@ def _next_splits(totals: _Totals, counts: NDArray[np.int64], sums: NDArray[np.in
     return _Splits(directions, thresholds)
 
 
-def _sums_above(
-    codes: NDArray[np.integer[Any]], splits: _Splits
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _sums_above(codes: Codes, splits: _Splits) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return how many samples lie above each split, and their sums (n_starts, n_features)."""
-    n_starts = len(splits.thresholds)
-    counts = np.zeros(n_starts, dtype=np.int64)
-    sums = np.zeros((n_starts, codes.shape[1]), dtype=np.int64)
-    for chunk in _chunks(codes):
-        above = (chunk @ splits.directions > splits.thresholds).astype(np.float64)
-        counts += above.sum(axis=0).astype(np.int64)
-        sums += (above.T @ chunk).astype(np.int64)
-    return counts, sums
+
+    def add_up_above(slab: Codes) -> NDArray[np.int64]:
+        sums = np.zeros((len(splits.thresholds), codes.shape[1] + 1), dtype=np.int64)
+        for chunk in _chunks(slab):
+            above = chunk[:, :-1] @ splits.directions > splits.thresholds
+            sums += (above.astype(np.float64).T @ chunk).astype(np.int64)
+        return sums
+
+    sums = np.sum(_from_slabs(add_up_above, codes), axis=0)
+    return sums[:, -1], sums[:, :-1]
 
 
 def _centers(
