@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One thread a process: test workers must not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test torture check bench accuracy study rounds tables metrics priors gaussians tedn-rates clean
+.PHONY: demo test torture check bench accuracy study rounds tables metrics priors gaussians tedn-rates gan-budgets clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -63,6 +63,9 @@ gaussians: $(VENV)/.installed
 
 tedn-rates: $(VENV)/.installed
 	$(BIN)/python benchmarks/tedn_rates.py $(DATA_DIR)
+
+gan-budgets: $(VENV)/.installed
+	$(BIN)/python benchmarks/gan_budgets.py $(DATA_DIR)
 
 # The command line alone, from folders of photographs to a ranked list.
 .PHONY: afhq-rank
