@@ -241,8 +241,35 @@ def test_predict__broken_picture__refused_by_name_or_left_out(
     command = ("predict", pictures / "model", tmp_path / "some", "--out", tmp_path / "a.csv")
     assert "torn.png" in run(capsys, *command, code=1)
     assert not (tmp_path / "a.csv").exists()
-    assert "1 broken files left out" in run(capsys, *command, "--skip-broken")
+    assert "1 left out as broken" in run(capsys, *command, "--skip-broken")
     assert len(read_csv(tmp_path / "a.csv")) == 3
+
+
+def test_table_with_missing_values__skipped_by_every_command(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (table / "data.csv").read_text().splitlines()
+    first = lines[0].split(",").index("x1")
+    for number in (3, 5):
+        cells = lines[number].split(",")
+        cells[first] = ""
+        lines[number] = ",".join(cells)
+    path = tmp_path / "some.csv"
+    path.write_text("\n".join(lines) + "\n")
+    command = ("predict", table / "model", path, "--out", tmp_path / "a.csv")
+    assert "Column 'x1' has 2 missing values" in run(capsys, *command, code=1)
+    assert "238 samples" in run(capsys, *command, "--skip-broken")
+    kept = [f"r{number}" for number in range(240) if number not in (2, 4)]
+    assert [row["id"] for row in read_csv(tmp_path / "a.csv")] == kept
+    skipping = (table / "model", path, "--skip-broken")
+    assert run_json(capsys, "rank", *skipping, "--top", 3)["n_broken"] == 2
+    judged = run_json(capsys, "evaluate", *skipping, "--label", "truth", "--positive", "1")
+    assert (judged["n_samples"], judged["n_broken"]) == (238, 2)
+    parts = [
+        run_json(capsys, *command[:-1], tmp_path / f"{i}.csv", "--skip-broken", "--shard", f"{i}/2")
+        for i in (1, 2)
+    ]
+    assert [(part["n_rows"], part["n_broken"]) for part in parts] == [(119, 1), (119, 1)]
 
 
 def test_inspect__both_forms(
@@ -321,6 +348,19 @@ def test_export__pictures__onnxruntime_gives_the_scores_of_predict(
     (scores,) = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(["score"], {"x": X})
     expected = [float(row["score"]) for row in read_csv(tmp_path / "a.csv")]
     np.testing.assert_allclose(scores, expected, atol=1e-4)
+
+
+def test_export__table__the_graph_names_its_columns(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("onnxruntime", "onnxscript"):
+        pytest.importorskip(name)
+    onnx = pytest.importorskip("onnx")
+    columns = ["x1", "x2", "colour=blue", "colour=pink", "colour=red", "flag"]
+    said = run(capsys, "export", table / "model", "--onnx", tmp_path / "m.onnx")
+    assert f"in order: {', '.join(columns)}." in said
+    (entry,) = onnx.load(tmp_path / "m.onnx").metadata_props
+    assert (entry.key, json.loads(entry.value)) == ("vqpu.columns", columns)
 
 
 def test_inspect__model_saved_in_python__has_findings_too(

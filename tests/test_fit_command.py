@@ -66,6 +66,22 @@ def test_fit__progress__distance_share_codes_and_time_left(
         assert words in lines[1]
     assert "left" not in lines[2]
     assert "alpha is estimated as" in captured.out
+    assert "replaced" not in captured.out
+
+
+def test_fit__again_with_resume__says_where_it_goes_on_and_what_it_replaces(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [table / "data.csv", "--label", "known", "--positive", "yes", "--drop", "truth"]
+    arguments += ["--drop", "key", "--out", tmp_path / "model", "--resume", *QUICK[:-1]]
+    line = ["fit", *map(str, arguments)]
+    assert main(line) == 0
+    assert "Going on" not in capsys.readouterr().err
+    assert main(line) == 0
+    captured = capsys.readouterr()
+    assert f"Going on from the checkpoints in {tmp_path / 'model.checkpoints'}." in captured.err
+    assert "step 60 of at most 60" in captured.err
+    assert "The model that was there before is replaced." in captured.out
 
 
 def interrupt_at(step: int, patch: pytest.MonkeyPatch) -> None:

@@ -119,3 +119,10 @@ def test_extremes__per_feature_and_per_channel() -> None:
     assert (low.tolist(), high.tolist()) == ([0, 7, 0], [0, 7, 200])
     low, high = ArraySource(image[:, 2]).extremes()
     assert (low.tolist(), high.tolist()) == ([0], [200])
+
+
+def test_slice__columns_first_in_memory__the_same_rows_in_a_row() -> None:
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    tensor = ArraySource(np.asfortranarray(X)).slice(2, 9)
+    assert tensor.is_contiguous()  # kernels may round differently for other layouts
+    np.testing.assert_array_equal(tensor.numpy(), X[2:9])

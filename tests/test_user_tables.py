@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vqpu.errors import InputError, MissingDependencyError, RowNumberWarning
+from vqpu.errors import (
+    BrokenRowWarning,
+    InputError,
+    MissingDependencyError,
+    ParameterError,
+    RowNumberWarning,
+)
 from vqpu.inputs import Column, TableSchema, iter_table, read_table, read_tables
 
 pa = pytest.importorskip("pyarrow")
@@ -383,3 +389,70 @@ def test_row_numbers__of_two_tables_and_many_batches__warned_of(
     ]
     with pytest.warns(RowNumberWarning, match="row to row in 'n', as"):
         read_tables(*paths)
+
+
+INCOMPLETE = {
+    "key": ["a", "b", "c", "d", "e", "f"],
+    "age": [30.0, None, 31.0, float("nan"), 29.0, float("inf")],
+    "pet": ["cat", "dog", None, "cat", "dog", "cat"],
+    "l": [1, 1, 0, 0, 0, 0],
+}
+BROKEN = [
+    ("b", "missing value in 'age'"),
+    ("c", "missing value in 'pet'"),
+    ("d", "missing value in 'age'"),
+    ("f", "infinite value in 'age'"),
+]
+
+
+def test_rows_with_missing_values__skipped__listed_and_said(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.parquet", pa.table(INCOMPLETE))
+    with pytest.raises(InputError, match=r"on_broken=\"skip\" \(--skip-broken\)"):
+        read_table(path, label="l", positive=1, id_column="key", cache_dir=tmp_path)
+    with pytest.warns(BrokenRowWarning, match=r"4 of 6 rows cannot be used \(b: missing value in"):
+        read = read_table(
+            path, label="l", positive=1, id_column="key", on_broken="skip", cache_dir=tmp_path
+        )
+    assert read.X.tolist() == [[30, 1, 0], [29, 0, 1]]
+    assert (read.y.tolist(), list(read.names)) == ([1, 0], ["a", "e"])
+    assert [tuple(row) for row in read.broken] == BROKEN
+
+
+def test_rows_without_ids__skipped__the_others_keep_their_numbers(tmp_path: Path) -> None:
+    p = write(tmp_path / "p.parquet", pa.table({"x": [1.0, None, 3.0]}))
+    u = write(tmp_path / "u.feather", pa.table({"x": [None, 5.0]}))
+    with pytest.warns(BrokenRowWarning, match="2 of 5 rows"):
+        read = read_tables(p, u, on_broken="skip", cache_dir=tmp_path)
+    assert (read.X.ravel().tolist(), list(read.names)) == ([1, 3, 5], [0, 2, 4])
+    assert read.y.tolist() == [1, 1, 0]
+    empty = write(tmp_path / "e.parquet", pa.table({"x": pa.array([None], pa.float64())}))
+    with pytest.raises(InputError, match=r"e\.parquet has no rows without missing values"):
+        read_tables(p, empty, on_broken="skip", cache_dir=tmp_path)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_stream__skipped_rows__missing_and_unknown(ending: str, tmp_path: Path) -> None:
+    schema = TableSchema((Column("age", "number"), Column("pet", "category", ("cat", "dog"))))
+    data = {**INCOMPLETE, "pet": ["cat", "dog", None, "cat", "eel", "cat"]}
+    path = write(tmp_path / f"t{ending}", pa.table(data))
+    (chunk,) = iter_table(path, schema, id_column="key", on_broken="skip")
+    assert (chunk.X.tolist(), list(chunk.names)) == ([[30, 1, 0]], ["a"])
+    reasons = dict(chunk.broken)
+    assert reasons == {**dict(BROKEN), "e": "unknown category in 'pet'"}
+    with pytest.raises(ParameterError, match="Unknown on_broken 'zero'"):
+        iter_table(path, schema, on_broken="zero")
+
+
+def test_wrong_name__the_nearest_is_told(tmp_path: Path) -> None:
+    path = write(tmp_path / "table.csv", pa.table({"x": [1, 2], "label": [1, 0]}))
+    with pytest.raises(InputError, match=r"lacks the column 'lable'\. Did you mean 'label'"):
+        read_table(path, label="lable", positive=1, cache_dir=tmp_path)
+    with pytest.raises(InputError, match=r"does not exist\. Did you mean 'table\.csv'"):
+        read_table(tmp_path / "tabel.csv", label="label", positive=1, cache_dir=tmp_path)
+
+
+def test_csv__late_text_in_a_column_of_numbers__named(tmp_path: Path) -> None:
+    lines = [f"{number},{number}.5,{number % 2}" for number in range(60_000)]
+    (tmp_path / "t.csv").write_text("\n".join(["n,size,l", *lines, "7,large,0"]) + "\n")
+    with pytest.raises(InputError, match=r"column 'size'.*large"):
+        read_table(tmp_path / "t.csv", label="l", positive=1, drop=["n"], cache_dir=tmp_path)

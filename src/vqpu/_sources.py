@@ -116,7 +116,7 @@ class ArraySource:
 
     def slice(self, start: int, stop: int) -> Tensor:
         """Return the samples from ``start`` to ``stop`` as :meth:`batch` does."""
-        samples = np.array(self._array[start:stop])
+        samples = np.array(self._array[start:stop], order="C")
         self._release_pages(samples.nbytes)
         return self._as_tensor(samples)
 

@@ -94,5 +94,9 @@ class RowNumberWarning(VqpuWarning):
     """A column of a table counts its rows, and would be learned from."""
 
 
+class BrokenRowWarning(VqpuWarning):
+    """Rows of a table were left out because values are missing in them."""
+
+
 class BrokenImageWarning(VqpuWarning):
     """Image files were left out because they cannot be decoded."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import logging
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +21,7 @@ from vqpu._classifier import VQKMeansClassifier
 from vqpu.errors import ExportError, MissingDependencyError, OutputError, UsageError
 from vqpu.nn import project_on_anchors
 
+COLUMNS_KEY = "vqpu.columns"
 SCORE_TOLERANCE = 1e-4
 # Two codes may be equally near to a vector up to rounding; more than this share is no rounding.
 MOST_CODES_APART = 1e-3
@@ -125,6 +128,7 @@ def export_onnx(
     *,
     sample_shape: tuple[int, ...] | None = None,
     dtype: str | None = None,
+    feature_names: Sequence[str] | None = None,
 ) -> Exported:
     """Write a model as an ONNX graph with a free number of samples, if it answers as the model.
 
@@ -143,13 +147,16 @@ def export_onnx(
     dtype : str or None
         Of the input: "uint8", "float32" or "float64"; of other types the one that the model turns
         them into. None takes float64 for vectors and float32 for images.
+    feature_names : sequence of str or None
+        Names of the columns of "x", for the graph's metadata: a JSON list under the key
+        "vqpu.columns".
     """
     path = Path(path)
     _check_request(model, path)
     shape = tuple(sample_shape or model.input_shape_)
     graph = ScoringGraph(model, channels_last=_is_channels_last(shape, model.input_shape_)).eval()
     samples = _random_samples(model, shape, _input_dtype(dtype or _default_dtype(shape)))
-    content = _to_onnx(graph, samples)
+    content = _to_onnx(graph, samples, feature_names)
     exported = _compare(model, graph, content, samples, path)
     try:
         with replacing(path) as file:
@@ -210,7 +217,9 @@ def _random_samples(model: VQKMeansClassifier, shape: tuple[int, ...], dtype: st
     return np.ascontiguousarray(samples, dtype=dtype)
 
 
-def _to_onnx(graph: ScoringGraph, samples: NDArray[Any]) -> bytes:
+def _to_onnx(
+    graph: ScoringGraph, samples: NDArray[Any], feature_names: Sequence[str] | None
+) -> bytes:
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), _silenced_logs():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
@@ -225,6 +234,8 @@ def _to_onnx(graph: ScoringGraph, samples: NDArray[Any]) -> bytes:
         )
     assert program is not None
     proto: Any = program.model_proto
+    if feature_names is not None:
+        proto.metadata_props.add(key=COLUMNS_KEY, value=json.dumps(list(feature_names)))
     content: bytes = proto.SerializeToString()
     return content
 

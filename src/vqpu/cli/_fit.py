@@ -34,7 +34,11 @@ ImageSize = Annotated[
 ]
 ImageMode = Annotated[str | None, typer.Option(help="RGB or L (grey). Default: RGB.")]
 SkipBroken = Annotated[
-    bool, typer.Option("--skip-broken", help="Leave out images that cannot be decoded.")
+    bool,
+    typer.Option(
+        "--skip-broken",
+        help="Leave out images that cannot be decoded, and rows of tables with missing values.",
+    ),
 ]
 Assignments = Annotated[
     list[str] | None,
@@ -97,6 +101,7 @@ def fit(
         on_broken="skip" if skip_broken else None,
     )  # fmt: skip
     settings = fit_settings(config, parse_assignments(assignments or []) | options)
+    replaces = settings.out is not None and Path(settings.out).exists()
     model = fit_files(settings, quiet=quiet)
     summary = {
         "model": settings.out,
@@ -111,6 +116,8 @@ def fit(
     print(
         f"{settings.out}: {model.positive_share_:.1%} of the unlabelled samples are called "
         f"positive; alpha is estimated as {model.alpha_:.3f}."
+        + " The model that was there before is replaced."
+        * replaces
     )
 
 
@@ -188,5 +195,9 @@ def _print_comparison(found: Any) -> None:
     n_positive, n_unlabeled = found.n_judged
     print(
         f"Judged on {n_positive} labelled and {n_unlabeled} unlabelled samples that were not "
-        f"trained on; {found.scenario}, alpha = {found.alpha:.3f} ({found.alpha_from})."
+        f"trained on; {found.scenario}, alpha = {found.alpha:.3f} ({found.alpha_from}).\n"
+        "auc, recall, precision and f1 are those of positives against negatives, estimated without "
+        "negatives; proxy_auc is\nthe AUC of labelled against unlabelled samples, lee_liu is "
+        "recall squared over the share called positive. More is better\nin all of them; "
+        "called_positive, the share of unlabelled samples called positive, should be near alpha."
     )

@@ -35,15 +35,24 @@ def export(
     from vqpu.serving import open_model
 
     estimator, contract = open_model(model)
-    done = export_onnx(estimator, onnx, sample_shape=contract.sample_shape, dtype=contract.dtype)
+    columns = None if contract.schema is None else contract.schema.feature_names
+    done = export_onnx(
+        estimator,
+        onnx,
+        sample_shape=contract.sample_shape,
+        dtype=contract.dtype,
+        feature_names=columns,
+    )
     if as_json:
-        print(json.dumps(done._asdict() | {"path": str(done.path)}))
+        print(json.dumps(done._asdict() | {"path": str(done.path), "columns": columns}))
         return
     print(
         f"{done.path}: takes x of {done.input_dtype}, shape {('n', *done.input_shape)}; gives "
         f"{', '.join(done.outputs)}. On {done.n_checked} samples its scores are within "
         f"{done.largest_error:.1e} of the model's, and {done.codes_apart:.2%} of the codes differ."
     )
+    if columns is not None:
+        print(f"The columns of x are, in order: {', '.join(columns)}.")
 
 
 def report(

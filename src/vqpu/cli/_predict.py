@@ -17,7 +17,12 @@ IdColumn = Annotated[
     str | None, typer.Option("--id", help="Column that names rows. Default: as in training.")
 ]
 SkipBroken = Annotated[
-    bool, typer.Option("--skip-broken", help="Leave out images that cannot be decoded.")
+    bool,
+    typer.Option(
+        "--skip-broken",
+        help="Leave out images that cannot be decoded, and rows of tables with missing values or "
+        "unknown texts.",
+    ),
 ]
 _SHARES = ("recall", "precision", "f1", "auc", "proxy_auc")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
@@ -50,7 +55,7 @@ def predict(
     if as_json:
         print(json.dumps({"out": str(out), **written._asdict()}))
         return
-    left_out = f"; {written.n_broken} broken files left out" if written.n_broken else ""
+    left_out = f"; {written.n_broken} left out as broken" if written.n_broken else ""
     print(f"{out}: {written.n_rows} samples, {written.n_positive} called positive{left_out}.")
 
 
@@ -92,12 +97,18 @@ def rank(
     if as_json:
         keys = ("name", "label", "score", "probability")
         best = [dict(zip(keys, row, strict=True)) for row in rows]
-        print(json.dumps({"n_seen": ranked.n_seen, "n_labeled": ranked.n_labeled, "best": best}))
+        counts = {name: count for name, count in ranked._asdict().items() if name != "best"}
+        print(json.dumps({**counts, "best": best}))
         return
     for place, (name, _, score, probability) in enumerate(rows, 1):
         print(f"{place:5}  {probability:.4f}  {score:9.3f}  {name}")
-    left_out = f" ({ranked.n_labeled} labelled ones left out)" if ranked.n_labeled else ""
-    typer.echo(f"best {len(rows)} of {ranked.n_seen} samples{left_out}", err=True)
+    left_out = [
+        f"{count} {kind} ones left out"
+        for count, kind in ((ranked.n_labeled, "labelled"), (ranked.n_broken, "broken"))
+        if count
+    ]
+    aside = f" ({', '.join(left_out)})" if left_out else ""
+    typer.echo(f"best {len(rows)} of {ranked.n_seen} samples{aside}", err=True)
 
 
 def evaluate(
@@ -122,6 +133,7 @@ def evaluate(
         float | None,
         typer.Option(help="With --scenario: positives among the unlabelled. Default: the model's."),
     ] = None,
+    skip_broken: SkipBroken = False,
     as_json: AsJson = False,
 ) -> None:
     """Score a model on labelled data: with the truth, or with --scenario by PU labels alone."""
@@ -134,6 +146,7 @@ def evaluate(
         positive=positive,
         labels_file=labels,
         file_column=file_column,
+        on_broken="skip" if skip_broken else "raise",
         scenario=scenario,
         alpha=alpha,
     )

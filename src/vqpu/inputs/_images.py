@@ -15,10 +15,9 @@ from vqpu.errors import BrokenImageError, BrokenImageWarning, InputError
 from vqpu.inputs._decode import ImageRule, decode_image, image_on_disk, open_image_file
 from vqpu.inputs._imagecache import Progress, cached_images
 from vqpu.inputs._imagelist import check_apart, find_images, read_label_file
-from vqpu.inputs._samples import Broken, Chunk, PUData
+from vqpu.inputs._samples import ON_BROKEN, Broken, Chunk, PUData, describe_broken
 from vqpu.inputs._spool import cache_folder
 
-ON_BROKEN = ("raise", "skip")
 _DEFAULT_RULE = ImageRule()
 
 
@@ -180,9 +179,7 @@ def _read(
 def _report(broken: Sequence[Broken], n_files: int, on_broken: str) -> None:
     if not broken:
         return
-    named = "; ".join(f"{name}: {reason}" for name, reason in broken[:5])
-    more = f"; and {len(broken) - 5} more" if len(broken) > 5 else ""
-    found = f"{len(broken)} of {n_files} images cannot be used ({named}{more})."
+    found = describe_broken(broken, n_files, "images")
     if on_broken == "raise":
         raise BrokenImageError(
             f'{found} Repair or remove them, or pass on_broken="skip" (--skip-broken).'

@@ -73,7 +73,9 @@ class SchemaLearner:
         self._last = {}
 
     def update(self, batch: Any) -> None:
-        """Take in the rows of a record batch."""
+        """Take in the rows of a record batch, if it has any."""
+        if not batch.num_rows:
+            return
         self.n_rows += batch.num_rows
         for name, kind in self._kinds.items():
             values = batch.column(name)
@@ -115,7 +117,8 @@ class SchemaLearner:
             raise InputError(
                 f"Values are missing in {len(missing)} of {len(self._kinds)} columns among "
                 f"{self.n_rows} rows: {first_few(counts)}. Fill them (for text with a word such as "
-                "'missing'), remove such rows, or leave the columns out with drop=[...] (--drop)."
+                "'missing'), leave such rows out with on_broken=\"skip\" (--skip-broken), or such "
+                "columns with drop=[...] (--drop)."
             )
         self._warn_of_counters()
         return TableSchema(

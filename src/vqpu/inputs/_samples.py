@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,21 +17,23 @@ from vqpu.errors import InputError
 if TYPE_CHECKING:
     from vqpu.inputs._schema import TableSchema
 
+ON_BROKEN = ("raise", "skip")
 ARRAY_ENDINGS = (".npy", ".npz")
+_MOST_SIBLINGS = 1000  # names in a folder that a wrong one is compared with
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".feather", ".arrow")
 
 
 class Broken(NamedTuple):
-    """A file that could not be used.
+    """A file, or a row of a table, that could not be used.
 
     Attributes
     ----------
-    name : str
-        Its path.
+    name : object
+        Its path; of a row its id or number.
     reason : str
     """
 
-    name: str
+    name: Any
     reason: str
 
 
@@ -46,7 +49,7 @@ class PUData(NamedTuple):
     names : sequence of length n
         Where each sample came from: a path, the value of the id column, or the row number.
     broken : tuple of Broken
-        Files that were left out.
+        Files or rows that were left out.
     schema : TableSchema or None
         How a table was encoded; needed again for prediction.
     """
@@ -69,7 +72,7 @@ class Chunk(NamedTuple):
     y : ndarray of int8, shape (n,), or None
         1 where the label column has the positive value, if one was asked for.
     broken : tuple of Broken
-        Files met in this part of the stream that were left out.
+        Files or rows met in this part of the stream that were left out.
     """
 
     X: NDArray[Any]
@@ -108,12 +111,31 @@ def check_regular_file(path: Path) -> None:
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist.") from error
+        raise InputError(f"{path} does not exist.{closest(path.name, _siblings(path))}") from error
     except OSError as error:  # a circle of symbolic links, a folder that may not be entered
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
         raise InputError(f"{path} is {kind}, but a file is expected here.")
+
+
+def _siblings(path: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(path.parent))[:_MOST_SIBLINGS]
+    except OSError:
+        return []
+
+
+def closest(name: str, names: Iterable[str]) -> str:
+    """Return a sentence about the most similar of some names, or nothing.
+
+    Examples
+    --------
+    >>> closest("lable", ["id", "label"])
+    " Did you mean 'label'?"
+    """
+    similar = difflib.get_close_matches(name, names, n=1)
+    return f" Did you mean {similar[0]!r}?" if similar else ""
 
 
 def check_both_kinds(y: NDArray[np.int8], where: str, positive: Any, labels: list[str]) -> None:
@@ -130,6 +152,19 @@ def check_both_kinds(y: NDArray[np.int8], where: str, positive: Any, labels: lis
             f"Every row of {where} has the positive value {str(positive)!r}. PU learning needs "
             "unlabelled samples too: add them with another label or none."
         )
+
+
+def describe_broken(broken: Sequence[Broken], total: int, kind: str) -> str:
+    """Return in a sentence how many of so many cannot be used, and why the first of them.
+
+    Examples
+    --------
+    >>> describe_broken([Broken(3, "missing value in 'age'")], 10, "rows")
+    "1 of 10 rows cannot be used (3: missing value in 'age')."
+    """
+    named = "; ".join(f"{name}: {reason}" for name, reason in broken[:5])
+    more = f"; and {len(broken) - 5} more" if len(broken) > 5 else ""
+    return f"{len(broken)} of {total} {kind} cannot be used ({named}{more})."
 
 
 def first_few(items: Sequence[object], limit: int = 5) -> str:

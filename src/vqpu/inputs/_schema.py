@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.errors import InputError
-from vqpu.inputs._samples import first_few
+from vqpu.inputs._samples import closest, first_few
 
 KINDS = ("number", "boolean", "category")
 LONGEST_TEXT = 1000
@@ -83,9 +83,27 @@ class TableSchema:
         check_columns(batch.schema, names)
         if self._all_are_plain(batch.schema):
             X: NDArray[np.float64] = batch.select(names).to_tensor(null_to_nan=True).to_numpy()
-            if np.isfinite(X).all():
+            # A sum is cheaper to look at; one that overflows is looked at column by column.
+            with np.errstate(over="ignore", invalid="ignore"):
+                total = X.sum()
+            if np.isfinite(total):
                 return X
         return self._encode_columns(batch)
+
+    def unusable(self, batch: Any) -> dict[int, str]:
+        """Return why rows of a record batch cannot be encoded, by their place in it.
+
+        A value is missing or infinite, or a category is one that training never saw.
+        """
+        reasons = incomplete(batch, [column.name for column in self.columns])
+        for column in self.columns:
+            if column.kind == "category":
+                values = batch.column(column.name)
+                _check_kind(column, values)
+                codes = _find_categories(column, short_text(column.name, values))
+                for place in _places(codes.is_null()):
+                    reasons.setdefault(place, f"unknown category in {column.name!r}")
+        return reasons
 
     def _all_are_plain(self, arrow_schema: Any) -> bool:
         """Whether every column is a number and comes as float64, so that one copy does."""
@@ -158,7 +176,8 @@ def check_columns(arrow_schema: Any, wanted: list[str]) -> None:
     missing = [name for name in wanted if name not in arrow_schema.names]
     if missing:
         raise InputError(
-            f"The table lacks the column{'s' * (len(missing) > 1)} {first_few(missing)}. It has "
+            f"The table lacks the column{'s' * (len(missing) > 1)} {first_few(missing)}."
+            f"{closest(missing[0], arrow_schema.names)} It has "
             f"{first_few(arrow_schema.names, 10) or 'no columns'}."
         )
 
@@ -179,8 +198,41 @@ def count_missing(values: Any) -> int:
     """Return the number of nulls, and of NaN among floats."""
     import pyarrow.compute as pc
 
+    return int(pc.sum(_is_missing(values)).as_py() or 0)
+
+
+def _is_missing(values: Any) -> Any:
+    import pyarrow.compute as pc
+
     missing = mapped(values, lambda plain: pc.is_null(plain, nan_is_null=True))
-    return int(pc.sum(pc.fill_null(missing, True)).as_py() or 0)
+    return pc.fill_null(missing, True)
+
+
+def _is_infinite(values: Any) -> Any:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not pa.types.is_floating(values.type):
+        return pa.repeat(False, len(values))
+    return pc.fill_null(pc.is_inf(values), False)
+
+
+def incomplete(batch: Any, names: list[str]) -> dict[int, str]:
+    """Return in which column a row has no value or an infinite one, by its place in the batch."""
+    reasons: dict[int, str] = {}
+    for name in names:
+        values = batch.column(name)
+        for place in _places(_is_missing(values)):
+            reasons.setdefault(place, f"missing value in {name!r}")
+        for place in _places(_is_infinite(values)):
+            reasons.setdefault(place, f"infinite value in {name!r}")
+    return reasons
+
+
+def _places(mask: Any) -> list[int]:
+    """Return where an Arrow array of booleans without nulls is true."""
+    places: list[int] = np.flatnonzero(mask.to_numpy(zero_copy_only=False)).tolist()
+    return places
 
 
 def numbers_of(name: str, values: Any) -> NDArray[np.float64]:
@@ -239,30 +291,35 @@ def _check_nothing_missing(name: str, values: Any) -> None:
     if n_missing:
         raise InputError(
             f"Column {name!r} has {n_missing} missing values among {len(values)} rows. "
-            "Fill or remove them: they are never guessed at."
+            'They are never guessed at: fill them, or leave such rows out with on_broken="skip" '
+            "(--skip-broken)."
         )
 
 
 def _category_codes(column: Column, values: Any) -> NDArray[np.int64]:
-    import pyarrow as pa
     import pyarrow.compute as pc
-
-    known = pa.array(column.categories, pa.large_string())
-
-    def find(plain: Any) -> Any:
-        return pc.index_in(plain, value_set=known)
 
     _check_nothing_missing(column.name, values)
     values = short_text(column.name, values)
-    codes = mapped(values, find)
+    codes = _find_categories(column, values)
     if codes.null_count:
         unknown = pc.unique(values.filter(pc.is_null(codes)))
         raise InputError(
             f"Column {column.name!r} has {codes.null_count} rows with values that training never "
-            f"saw: {first_few(unknown[:6].to_pylist())}. Known are {first_few(column.categories)}."
+            f"saw: {first_few(unknown[:6].to_pylist())}. Known are {first_few(column.categories)}. "
+            'Such rows are left out with on_broken="skip" (--skip-broken).'
         )
     array: NDArray[np.int64] = codes.to_numpy(zero_copy_only=False).astype(np.int64)
     return array
+
+
+def _find_categories(column: Column, values: Any) -> Any:
+    """Return the place of every text among a column's categories, or null."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    known = pa.array(column.categories, pa.large_string())
+    return mapped(values, lambda plain: pc.index_in(plain, value_set=known))
 
 
 def _column_from(entry: Any) -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -80,7 +81,7 @@ def stream(table: TableFile, columns: Sequence[str], width: int) -> Iterator[Any
     except VqpuError:
         raise
     except Exception as error:
-        raise _unreadable(table.path, error) from error
+        raise _unreadable(table.path, error, table.schema.names) from error
 
 
 def require_pyarrow() -> None:
@@ -233,6 +234,11 @@ def _check_width(path: Path, n_columns: int) -> None:
         )
 
 
-def _unreadable(path: Path, error: Exception) -> InputError:
-    text = " ".join(str(error).split())[:300]
+def _unreadable(path: Path, error: Exception, names: Sequence[str] = ()) -> InputError:
+    def named(match: re.Match[str]) -> str:
+        place = int(match[1])
+        return f"column {names[place]!r}" if place < len(names) else match[0]
+
+    # pyarrow counts the columns of a CSV file from 0.
+    text = re.sub(r"CSV column #(\d+)", named, " ".join(str(error).split()))[:300]
     return InputError(f"{path} cannot be read as {path.suffix.lower()[1:]}: {text}")

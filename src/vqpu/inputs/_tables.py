@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import warnings
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu._parameters import check_integer
-from vqpu.errors import InputError
+from vqpu._parameters import check_choice, check_integer
+from vqpu.errors import BrokenRowWarning, InputError
 from vqpu.inputs._learning import SchemaLearner
-from vqpu.inputs._samples import Chunk, PUData, check_both_kinds
+from vqpu.inputs._samples import (
+    ON_BROKEN,
+    Broken,
+    Chunk,
+    PUData,
+    check_both_kinds,
+    describe_broken,
+)
 from vqpu.inputs._schema import (
     TableSchema,
     check_columns,
     count_missing,
+    incomplete,
     kind_of_type,
     mapped,
     short_text,
@@ -25,12 +34,17 @@ from vqpu.inputs._spool import Spool
 from vqpu.inputs._tablefiles import TableFile, open_table, stream
 
 
-class _Roles(NamedTuple):
-    """Columns that are no features."""
+class _Reading(NamedTuple):
+    """How tables are read: columns that are no features, and what becomes of unusable rows."""
 
     label: str | None
     positive: Any
     id_column: str | None
+    on_broken: str
+
+    @property
+    def skips(self) -> bool:
+        return self.on_broken == "skip"
 
     @property
     def names(self) -> list[str]:
@@ -45,6 +59,7 @@ def read_table(
     id_column: str | None = None,
     drop: Collection[str] = (),
     max_categories: int = 64,
+    on_broken: str = "raise",
     cache_dir: str | Path | None = None,
 ) -> PUData:
     """Read one table with a column of labels.
@@ -67,6 +82,9 @@ def read_table(
         Columns to leave out.
     max_categories : int, default 64
         A column of text with more distinct values is refused.
+    on_broken : {"raise", "skip"}, default "raise"
+        Missing values are an error, or their rows are left out with a warning and listed in
+        ``broken``.
     cache_dir : path or None
         None means the user's cache folder.
 
@@ -75,13 +93,14 @@ def read_table(
     PUData
         X of float64 and shape (n, ``schema.n_features``).
     """
-    roles = _Roles(label, positive, id_column)
-    table = open_table(path, text=roles.names)
-    schema = _learn([table], roles, drop, max_categories)
-    X, (y,), names = _encode_all([table], schema, roles, cache_dir)
+    reading = _reading(label, positive, id_column, on_broken)
+    table = open_table(path, text=reading.names)
+    schema = _learn([table], reading, drop, max_categories)
+    X, (y,), names, broken = _encode_all([table], schema, reading, cache_dir)
     if not y.any() or y.all():
         check_both_kinds(y, str(path), positive, _some_labels(table, label))
-    return PUData(X, y, names, schema=schema)
+    _warn_of(broken, len(X))
+    return PUData(X, y, names, broken, schema)
 
 
 def read_tables(
@@ -91,6 +110,7 @@ def read_tables(
     id_column: str | None = None,
     drop: Collection[str] = (),
     max_categories: int = 64,
+    on_broken: str = "raise",
     cache_dir: str | Path | None = None,
 ) -> PUData:
     """Read a table of positives and a table of everything else, with the same columns.
@@ -99,7 +119,7 @@ def read_tables(
     ----------
     positives, unlabeled : path
         Files as in :func:`read_table`, of any two formats.
-    id_column, drop, max_categories, cache_dir
+    id_column, drop, max_categories, on_broken, cache_dir
         As in :func:`read_table`.
 
     Returns
@@ -107,12 +127,13 @@ def read_tables(
     PUData
         Positives first. Without an id column, rows are numbered through both tables.
     """
-    roles = _Roles(None, None, id_column)
-    tables = [open_table(path, text=roles.names) for path in (positives, unlabeled)]
-    schema = _learn(tables, roles, drop, max_categories)
-    X, parts, names = _encode_all(tables, schema, roles, cache_dir)
+    reading = _reading(None, None, id_column, on_broken)
+    tables = [open_table(path, text=reading.names) for path in (positives, unlabeled)]
+    schema = _learn(tables, reading, drop, max_categories)
+    X, parts, names, broken = _encode_all(tables, schema, reading, cache_dir)
     y = np.repeat(np.array([1, 0], np.int8), [len(part) for part in parts])
-    return PUData(X, y, names, schema=schema)
+    _warn_of(broken, len(X))
+    return PUData(X, y, names, broken, schema)
 
 
 def iter_table(
@@ -122,6 +143,7 @@ def iter_table(
     id_column: str | None = None,
     label: str | None = None,
     positive: Any = None,
+    on_broken: str = "raise",
 ) -> Iterator[Chunk]:
     """Encode a table chunk by chunk as in training; columns may stand in any order.
 
@@ -133,17 +155,20 @@ def iter_table(
     id_column : str or None
     label, positive : str and object, or None
         If given, chunks have ``y``.
+    on_broken : {"raise", "skip"}
+        Missing values and categories that training never saw end the stream, or their rows are
+        left out and listed in their chunk.
 
     Yields
     ------
     Chunk
         About a million values each.
     """
-    roles = _Roles(label, positive, id_column)
+    reading = _reading(label, positive, id_column, on_broken)
     kinds = {column.name: column.kind for column in schema.columns}
-    table = open_table(path, text=roles.names, kinds=kinds)
-    check_columns(table.schema, [*kinds, *roles.names])
-    return _encoded(table, schema, roles)
+    table = open_table(path, text=reading.names, kinds=kinds)
+    check_columns(table.schema, [*kinds, *reading.names])
+    return _encoded(table, schema, reading)
 
 
 def table_columns(path: str | Path) -> list[str]:
@@ -157,64 +182,99 @@ def table_columns(path: str | Path) -> list[str]:
     return names
 
 
+def _reading(label: str | None, positive: Any, id_column: str | None, on_broken: str) -> _Reading:
+    check_choice("on_broken", on_broken, ON_BROKEN)
+    return _Reading(label, positive, id_column, on_broken)
+
+
+def _warn_of(broken: Sequence[Broken], n_kept: int) -> None:
+    if broken:
+        found = describe_broken(broken, len(broken) + n_kept, "rows")
+        warnings.warn(f"{found} They are left out.", BrokenRowWarning, stacklevel=3)
+
+
 def _learn(
-    tables: Sequence[TableFile], roles: _Roles, drop: Collection[str], max_categories: int
+    tables: Sequence[TableFile], reading: _Reading, drop: Collection[str], max_categories: int
 ) -> TableSchema:
     check_integer("max_categories", max_categories, 2)
     if isinstance(drop, str):
         raise InputError(f"drop must be a list of columns. Got the text {drop!r}: use [{drop!r}].")
-    left_out = {*roles.names, *drop}
+    left_out = {*reading.names, *drop}
     check_columns(tables[0].schema, sorted(left_out))
     learner = SchemaLearner(tables[0].schema, left_out, max_categories)
     for table in tables:
-        check_columns(table.schema, roles.names)
+        check_columns(table.schema, reading.names)
         learner.check_same(table.schema, str(table.path))
     for table in tables:
         before = learner.n_rows
         learner.begin_table()
         for batch in stream(table, learner.names, len(learner.names)):
-            learner.update(batch)
+            broken = incomplete(batch, learner.names) if reading.skips else {}
+            learner.update(_without(batch, broken))
         if learner.n_rows == before:
-            raise InputError(f"{table.path} has no rows.")
+            without = " without missing values" * reading.skips
+            raise InputError(f"{table.path} has no rows{without}.")
     return learner.finish()
+
+
+def _without(batch: Any, places: Mapping[int, Any]) -> Any:
+    """Return a record batch without the rows at some places."""
+    return batch.take(_kept(batch, places)) if places else batch
+
+
+def _kept(batch: Any, places: Mapping[int, Any]) -> list[int]:
+    return [place for place in range(batch.num_rows) if place not in places]
 
 
 def _encode_all(
     tables: Sequence[TableFile],
     schema: TableSchema,
-    roles: _Roles,
+    reading: _Reading,
     cache_dir: str | Path | None,
-) -> tuple[NDArray[np.float64], list[NDArray[np.int8]], Sequence[Any]]:
-    """Return X of all tables, y of each (zeros without a label column), and the names."""
+) -> tuple[NDArray[np.float64], list[NDArray[np.int8]], Sequence[Any], tuple[Broken, ...]]:
+    """Return X of all tables, y of each (zeros without a label column), names and broken rows."""
     labels: list[NDArray[np.int8]] = []
     names: list[Any] = []
+    broken: list[Broken] = []
     with Spool(cache_dir) as spool:
         for table in tables:
             parts = []
-            for chunk in _encoded(table, schema, roles):
+            for chunk in _encoded(table, schema, reading, start=_rows_in(labels) + len(broken)):
                 spool.write(chunk.X.tobytes())
                 parts.append(np.zeros(len(chunk.X), np.int8) if chunk.y is None else chunk.y)
-                if roles.id_column is not None:
+                broken += chunk.broken
+                if reading.id_column is not None or reading.skips:
                     names += chunk.names
             labels.append(np.concatenate(parts))
-        n = sum(len(part) for part in labels)
+        n = _rows_in(labels)
         X = spool.finish(np.float64, (n, schema.n_features))
-    return X, labels, range(n) if roles.id_column is None else names
+    return X, labels, names or range(n), tuple(broken)
 
 
-def _encoded(table: TableFile, schema: TableSchema, roles: _Roles) -> Iterator[Chunk]:
-    columns = list(dict.fromkeys([*(c.name for c in schema.columns), *roles.names]))
-    start = 0
+def _rows_in(parts: Sequence[NDArray[np.int8]]) -> int:
+    return sum(len(part) for part in parts)
+
+
+def _encoded(
+    table: TableFile, schema: TableSchema, reading: _Reading, start: int = 0
+) -> Iterator[Chunk]:
+    columns = list(dict.fromkeys([*(c.name for c in schema.columns), *reading.names]))
+    next_row = start
     for batch in stream(table, columns, schema.n_features):
-        names: Sequence[Any] = range(start, start + batch.num_rows)
-        if roles.id_column is not None:
-            names = _ids(roles.id_column, batch.column(roles.id_column))
+        names: Sequence[Any] = range(next_row, next_row + batch.num_rows)
+        next_row += batch.num_rows
+        if reading.id_column is not None:
+            names = _ids(reading.id_column, batch.column(reading.id_column))
+        unusable = schema.unusable(batch) if reading.skips else {}
+        broken = tuple(Broken(names[place], unusable[place]) for place in sorted(unusable))
+        if broken:
+            names = [names[place] for place in _kept(batch, unusable)]
+        usable = _without(batch, unusable)
         y = None
-        if roles.label is not None:
-            y = _labels(roles.label, roles.positive, batch.column(roles.label))
-        yield Chunk(schema.encode(batch), names, y)
-        start += batch.num_rows
-    if start == 0:
+        if reading.label is not None:
+            y = _labels(reading.label, reading.positive, usable.column(reading.label))
+        yield Chunk(schema.encode(usable), names, y, broken)
+    if next_row == start:
         raise InputError(f"{table.path} has no rows.")
 
 

@@ -37,6 +37,7 @@ def open_labeled_input(
     positive: str | None,
     labels_file: str | Path | None = None,
     file_column: str = "file",
+    on_broken: str = "raise",
 ) -> Iterator[Chunk]:
     """Give the samples of labelled input with ``y``, chunk by chunk.
 
@@ -50,6 +51,8 @@ def open_labeled_input(
         have neither.
     labels_file, file_column : path and str
         For a folder: the CSV with the labels, and its column of file names.
+    on_broken : {"raise", "skip"}
+        Of images and rows of tables.
     """
     check_kind(contract, path)
     if contract.kind == "array":
@@ -73,7 +76,7 @@ def open_labeled_input(
                 f"{path} has no column {label!r}. Without --label it is that of training: say with "
                 "--label which column holds the labels here."
             )
-        return open_input(contract, path, label=label, positive=positive)
+        return open_input(contract, path, label=label, positive=positive, on_broken=on_broken)
     assert labels_file is not None
     data = read_labeled_images(
         path,
@@ -83,6 +86,7 @@ def open_labeled_input(
         label_column=label,
         size=contract.sample_shape[0],
         mode=contract.image_mode or "RGB",
+        on_broken=on_broken,
     )
     return _in_chunks(data)
 
@@ -101,6 +105,7 @@ def evaluate_file(
     positive: str | None = None,
     labels_file: str | Path | None = None,
     file_column: str = "file",
+    on_broken: str = "raise",
     scenario: str | None = None,
     alpha: float | None = None,
 ) -> dict[str, Any]:
@@ -124,6 +129,7 @@ def evaluate_file(
         positive=positive,
         labels_file=labels_file,
         file_column=file_column,
+        on_broken=on_broken,
     )
     return evaluate(answers_to(model.estimator, chunks), scenario=scenario, alpha=alpha)
 
@@ -151,12 +157,13 @@ def evaluate(
     dict
         Numbers by name, ready for JSON.
     """
-    y, scores, probabilities = _gather(answers)
+    n_broken, (y, scores, probabilities) = _gather(answers)
     predictions = (scores > 0).astype(np.int8)
     counts = {
         "n_samples": len(y),
         "n_positive": int(y.sum()),
         "n_called_positive": int(predictions.sum()),
+        "n_broken": n_broken,
     }
     if y.all() or not y.any():
         raise InputError(
@@ -200,7 +207,8 @@ def pu_scores(
     }
 
 
-def _gather(answers: Iterable[Answers]) -> tuple[NDArray[Any], ...]:
-    """Join labels, scores and probabilities: 17 bytes a sample are held, not the samples."""
-    parts = [(part.y, part.scores, part.probabilities) for part in answers]
-    return tuple(np.concatenate(column) for column in zip(*parts, strict=True))
+def _gather(answers: Iterable[Answers]) -> tuple[int, tuple[NDArray[Any], ...]]:
+    """Count what is broken and join labels, scores and probabilities, 17 bytes a sample."""
+    parts = [(len(part.broken), (part.y, part.scores, part.probabilities)) for part in answers]
+    columns = zip(*(held for _, held in parts), strict=True)
+    return sum(count for count, _ in parts), tuple(np.concatenate(column) for column in columns)

@@ -154,7 +154,7 @@ def open_input(
     label, positive : str and object, or None
         Of tables: if given, chunks have ``y``.
     on_broken : {"raise", "skip"}
-        Of images.
+        Of images and rows of tables.
 
     Yields
     ------
@@ -178,6 +178,7 @@ def open_input(
             id_column=id_column or contract.id_column,
             label=label,
             positive=positive,
+            on_broken=on_broken,
         )
     )
 

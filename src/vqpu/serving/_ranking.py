@@ -31,11 +31,14 @@ class Ranked(NamedTuple):
         Samples that were scored and compete.
     n_labeled : int
         Samples left out because they are labelled positive already.
+    n_broken : int
+        Files or rows left out because they cannot be used.
     """
 
     best: Answers
     n_seen: int
     n_labeled: int
+    n_broken: int
 
 
 def rank(answers: Iterable[Answers], top: int) -> Ranked:
@@ -47,11 +50,12 @@ def rank(answers: Iterable[Answers], top: int) -> Ranked:
     top : int
     """
     check_integer("top", top, 1)
-    n_seen = n_labeled = 0
+    n_seen = n_labeled = n_broken = 0
 
     def competing() -> Iterator[tuple[float, int, tuple[Any, ...]]]:
-        nonlocal n_seen, n_labeled
+        nonlocal n_seen, n_labeled, n_broken
         for part in answers:
+            n_broken += len(part.broken)
             is_known = np.zeros(len(part), bool) if part.y is None else part.y == 1
             n_labeled += int(is_known.sum())
             for row, known in zip(part.rows(), is_known, strict=True):
@@ -62,12 +66,12 @@ def rank(answers: Iterable[Answers], top: int) -> Ranked:
     best = heapq.nlargest(top, competing())
     if not best:
         raise InputError(
-            "Nothing is left to rank: every row is labelled positive already. Pass unlabelled "
-            "samples, or --include-labeled."
+            f"Nothing is left to rank: {n_labeled} samples are labelled positive already and "
+            f"{n_broken} are broken. Pass unlabelled samples, or --include-labeled."
         )
     names, labels, scores, probabilities = zip(*(row for *_, row in best), strict=True)
     found = Answers(names, np.array(labels), np.array(scores), np.array(probabilities))
-    return Ranked(found, n_seen, n_labeled)
+    return Ranked(found, n_seen, n_labeled, n_broken)
 
 
 def check_sheet(path: Path, kind: str) -> None:

@@ -45,12 +45,13 @@ class Shard:
 
     def take(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         """Thin a stream out."""
-        start = 0
+        start = n_broken = 0
         for chunk in chunks:
-            mine = self.slice_from(start)
+            mine, broken = self.slice_from(start), self.slice_from(n_broken)
             start += len(chunk.X)
+            n_broken += len(chunk.broken)
             y = None if chunk.y is None else chunk.y[mine]
-            yield Chunk(chunk.X[mine], chunk.names[mine], y, chunk.broken)
+            yield Chunk(chunk.X[mine], chunk.names[mine], y, chunk.broken[broken])
 
 
 WHOLE = Shard(1, 1)

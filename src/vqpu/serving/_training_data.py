@@ -91,6 +91,7 @@ def _read_one(sources: Sources, path: str, quiet: bool) -> TrainingData:
             positive=sources.positive,
             id_column=sources.id_column,
             drop=sources.drop,
+            on_broken=sources.on_broken,
             cache_dir=sources.cache_dir,
         )
         contract = InputContract.of_data(kind, data, **roles, id_column=sources.id_column)
@@ -127,6 +128,7 @@ def _read_pair(sources: Sources, positives: str, unlabeled: str, quiet: bool) ->
             unlabeled,
             id_column=sources.id_column,
             drop=sources.drop,
+            on_broken=sources.on_broken,
             cache_dir=sources.cache_dir,
         )
     id_column = sources.id_column if kind == "table" else None

@@ -170,6 +170,7 @@ def train_with_checks(
         n_steps, is_over = snapshots.resume(history, state)
     if len(history):
         seconds_before = history[-1].get("seconds", 0.0)
+        report(n_steps, history[-1])
 
     def check(step: int, terms: dict[str, float]) -> bool:
         nonlocal n_steps
