@@ -219,7 +219,9 @@ def _learn(
 
 def _without(batch: Any, places: Mapping[int, Any]) -> Any:
     """Return a record batch without the rows at some places."""
-    return batch.take(_kept(batch, places)) if places else batch
+    import pyarrow as pa
+
+    return batch.take(pa.array(_kept(batch, places), pa.int64())) if places else batch
 
 
 def _kept(batch: Any, places: Mapping[int, Any]) -> list[int]:
