@@ -245,6 +245,47 @@ def test_predict__broken_picture__refused_by_name_or_left_out(
     assert len(read_csv(tmp_path / "a.csv")) == 3
 
 
+def test_predict__first_rows_all_broken__ids_stay_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("vqpu.inputs._tablefiles._MOST_ROWS", 2)
+    x = np.random.default_rng(0).normal(size=60) + 6 * (np.arange(60) % 2)
+    data = {"x": x, "known": (np.arange(60) % 4 == 1).astype(int)}
+    parquet.write_table(pa.table(data), tmp_path / "train.parquet")
+    line = ["fit", tmp_path / "train.parquet", "--label", "known", "--positive", "1"]
+    run(capsys, *line, "--out", tmp_path / "model", *QUICK)
+    parquet.write_table(pa.table({"x": [None, None, *x[:3]]}), tmp_path / "new.parquet")
+    command = ("predict", tmp_path / "model", tmp_path / "new.parquet", "--skip-broken", "--out")
+    assert "2 left out as broken" in run(capsys, *command, tmp_path / "a.parquet")
+    assert parquet.read_table(tmp_path / "a.parquet").column("id").to_pylist() == [2, 3, 4]
+    run(capsys, *command, tmp_path / "b.parquet", "--sort")
+    assert parquet.read_table(tmp_path / "b.parquet").schema.field("id").type == pa.int64()
+
+
+@pytest.mark.filterwarnings("default::vqpu.errors.VqpuWarning")
+def test_evaluate__torn_picture__counted(
+    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draw_pictures(tmp_path / "some", 3, True, np.random.default_rng(1))
+    draw_pictures(tmp_path / "some", 3, False, np.random.default_rng(2))
+    (tmp_path / "some" / "torn.png").write_bytes(b"\x89PNG nothing more")
+    names = sorted(path.name for path in (tmp_path / "some").iterdir())
+    lines = ["file,is", *(f"{name},{int(name.startswith('red'))}" for name in names)]
+    (tmp_path / "truth.csv").write_text("\n".join(lines) + "\n")
+    line: tuple[object, ...] = (
+        "evaluate",
+        pictures / "model",
+        tmp_path / "some",
+        "--labels",
+        tmp_path / "truth.csv",
+    )
+    line = (*line, "--label", "is", "--positive", "1")
+    assert "torn.png" in run(capsys, *line, code=1)
+    judged = run_json(capsys, *line, "--skip-broken")
+    assert (judged["n_samples"], judged["n_broken"]) == (6, 1)
+
+
+@pytest.mark.filterwarnings("default::vqpu.errors.BrokenRowWarning")
 def test_table_with_missing_values__skipped_by_every_command(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -265,6 +306,12 @@ def test_table_with_missing_values__skipped_by_every_command(
     assert run_json(capsys, "rank", *skipping, "--top", 3)["n_broken"] == 2
     judged = run_json(capsys, "evaluate", *skipping, "--label", "truth", "--positive", "1")
     assert (judged["n_samples"], judged["n_broken"]) == (238, 2)
+    line = ["fit", path, "--label", "known", "--positive", "yes", "--id", "key", "--drop", "truth"]
+    line += ["--out", tmp_path / "model", *QUICK, "--skip-broken", "--json"]
+    assert main([*map(str, line)]) == 0
+    captured = capsys.readouterr()
+    assert "vqpu: warning: 2 of 240 rows cannot be used (r2: missing value" in captured.err
+    assert json.loads(captured.out)["replaced"] is False
     parts = [
         run_json(capsys, *command[:-1], tmp_path / f"{i}.csv", "--skip-broken", "--shard", f"{i}/2")
         for i in (1, 2)
@@ -358,7 +405,7 @@ def test_export__table__the_graph_names_its_columns(
     onnx = pytest.importorskip("onnx")
     columns = ["x1", "x2", "colour=blue", "colour=pink", "colour=red", "flag"]
     said = run(capsys, "export", table / "model", "--onnx", tmp_path / "m.onnx")
-    assert f"in order: {', '.join(columns)}." in said
+    assert f"in order: {', '.join(columns)};" in said
     (entry,) = onnx.load(tmp_path / "m.onnx").metadata_props
     assert (entry.key, json.loads(entry.value)) == ("vqpu.columns", columns)
 

@@ -42,6 +42,7 @@ PUBLISHED = [
     "gaussians",
     "tedn-rates",
     "rounds",
+    "gan-budgets",
 ]
 
 

@@ -426,7 +426,7 @@ def test_rows_without_ids__skipped__the_others_keep_their_numbers(tmp_path: Path
     assert (read.X.ravel().tolist(), list(read.names)) == ([1, 3, 5], [0, 2, 4])
     assert read.y.tolist() == [1, 1, 0]
     empty = write(tmp_path / "e.parquet", pa.table({"x": pa.array([None], pa.float64())}))
-    with pytest.raises(InputError, match=r"e\.parquet has no rows without missing values"):
+    with pytest.raises(InputError, match=r"e\.parquet has no rows without missing or infinite"):
         read_tables(p, empty, on_broken="skip", cache_dir=tmp_path)
 
 
@@ -441,6 +441,53 @@ def test_stream__skipped_rows__missing_and_unknown(ending: str, tmp_path: Path) 
     assert reasons == {**dict(BROKEN), "e": "unknown category in 'pet'"}
     with pytest.raises(ParameterError, match="Unknown on_broken 'zero'"):
         iter_table(path, schema, on_broken="zero")
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(["p", None, "q", "p"], pa.string_view()),
+        pa.array(["p", None, "q", "p"]).dictionary_encode(),
+        pa.array([1.0, np.inf, 2.0, 1.0]).dictionary_encode(),
+        pa.array([1, None, 0, 1]),
+        pa.array([True, None, False, True]),
+        pa.array([Decimal("1.5"), None, Decimal("2.5"), Decimal("1.5")]),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_skipped_rows__columns_of_any_type(column: Any, tmp_path: Path) -> None:
+    table = pa.table({"x": [1.0, 2.0, None, 3.0], "d": column, "l": [1, 0, 0, 0]})
+    path = write(tmp_path / "t.feather", table)
+    with pytest.warns(BrokenRowWarning, match="2 of 4 rows"):
+        read = read_table(path, label="l", positive=1, on_broken="skip", cache_dir=tmp_path)
+    assert (read.X[:, 0].tolist(), list(read.names)) == ([1, 3], [0, 3])
+    assert read.X[0, 1:].tolist() == read.X[1, 1:].tolist()
+
+
+def test_skipped_rows__without_an_id__named_by_their_number(tmp_path: Path) -> None:
+    table = pa.table({"x": [1.0, None, 2.0], "key": ["a", None, "c"], "l": [1, 0, 0]})
+    path = write(tmp_path / "t.parquet", table)
+    with pytest.warns(BrokenRowWarning, match="row 1: missing value in 'x'"):
+        read = read_table(
+            path, label="l", positive=1, id_column="key", on_broken="skip", cache_dir=tmp_path
+        )
+    assert list(read.names) == ["a", "c"]
+
+
+def test_skipped_rows__all_positives_among_them__said(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.parquet", pa.table({"x": [None, 1.0, 2.0], "l": [1, 0, 0]}))
+    with (
+        pytest.warns(BrokenRowWarning),
+        pytest.raises(InputError, match="without the 1 rows left out, has no row with"),
+    ):
+        read_table(path, label="l", positive=1, on_broken="skip", cache_dir=tmp_path)
+
+
+def test_csv__text_in_a_column_of_training_s_numbers__named(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('"the x",y\n1,2\nlarge,3\n')
+    schema = TableSchema((Column("the x", "number"), Column("y", "number")))
+    with pytest.raises(InputError, match=r"column 'the x'.*large"):
+        iter_table(tmp_path / "t.csv", schema)
 
 
 def test_wrong_name__the_nearest_is_told(tmp_path: Path) -> None:

@@ -156,7 +156,7 @@ def _from_slabs(function: Callable[[Codes], Sums], codes: Codes) -> list[Sums]:
     from threadpoolctl import ThreadpoolController
 
     blas = ThreadpoolController().select(user_api="blas")
-    n_threads = max([1, *(library["num_threads"] for library in blas.info())])
+    n_threads = max([1, *(library["num_threads"] or 1 for library in blas.info())])
     slabs = np.array_split(codes, min(n_threads, len(codes) // _ROWS_PER_THREAD))
     with blas.limit(limits=1), ThreadPoolExecutor(len(slabs)) as pool:
         return list(pool.map(function, slabs))

@@ -5,6 +5,8 @@ A message says what is wrong with its value, what is expected, and what to do.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 class VqpuError(Exception):
     """Base of every error that vqpu raises on purpose."""
@@ -95,8 +97,22 @@ class RowNumberWarning(VqpuWarning):
 
 
 class BrokenRowWarning(VqpuWarning):
-    """Rows of a table were left out because values are missing in them."""
+    """Rows of a table were left out because values in them are missing or infinite."""
 
 
 class BrokenImageWarning(VqpuWarning):
     """Image files were left out because they cannot be decoded."""
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Return a question about the most similar of some names, to end a message with, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("lable", ["id", "label"])
+    " Did you mean 'label'?"
+    """
+    import difflib
+
+    similar = difflib.get_close_matches(name, names, n=1)
+    return f" Did you mean {similar[0]!r}?" if similar else ""

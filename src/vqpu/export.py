@@ -154,6 +154,12 @@ def export_onnx(
     path = Path(path)
     _check_request(model, path)
     shape = tuple(sample_shape or model.input_shape_)
+    if feature_names is not None and (
+        isinstance(feature_names, str) or len(feature_names) != shape[0]
+    ):
+        raise UsageError(
+            f"feature_names must be a list of {shape[0]} names. Got {feature_names!r:.100} instead."
+        )
     graph = ScoringGraph(model, channels_last=_is_channels_last(shape, model.input_shape_)).eval()
     samples = _random_samples(model, shape, _input_dtype(dtype or _default_dtype(shape)))
     content = _to_onnx(graph, samples, feature_names)

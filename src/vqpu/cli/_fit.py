@@ -37,7 +37,8 @@ SkipBroken = Annotated[
     bool,
     typer.Option(
         "--skip-broken",
-        help="Leave out images that cannot be decoded, and rows of tables with missing values.",
+        help="Leave out images that cannot be decoded, and rows of tables with missing or "
+        "infinite values.",
     ),
 ]
 Assignments = Annotated[
@@ -91,7 +92,7 @@ def fit(
 
     Ctrl-C ends training early, keeps the best state so far and saves it.
     """
-    from vqpu.serving import fit_files, fit_settings, parse_assignments
+    from vqpu.serving import fit_files, fit_settings, is_model, parse_assignments
 
     options = _given(
         data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
@@ -101,7 +102,7 @@ def fit(
         on_broken="skip" if skip_broken else None,
     )  # fmt: skip
     settings = fit_settings(config, parse_assignments(assignments or []) | options)
-    replaces = settings.out is not None and Path(settings.out).exists()
+    replaces = settings.out is not None and is_model(settings.out)
     model = fit_files(settings, quiet=quiet)
     summary = {
         "model": settings.out,
@@ -109,6 +110,7 @@ def fit(
         "positive_share": model.positive_share_,
         "n_steps": model.n_steps_,
         "stop_reason": model.stop_reason_,
+        "replaced": replaces,
     }
     if as_json:
         print(json.dumps(summary))
@@ -198,6 +200,6 @@ def _print_comparison(found: Any) -> None:
         f"trained on; {found.scenario}, alpha = {found.alpha:.3f} ({found.alpha_from}).\n"
         "auc, recall, precision and f1 are those of positives against negatives, estimated without "
         "negatives; proxy_auc is\nthe AUC of labelled against unlabelled samples, lee_liu is "
-        "recall squared over the share called positive. More is better\nin all of them; "
-        "called_positive, the share of unlabelled samples called positive, should be near alpha."
+        "recall squared over the share of all samples called positive. More is better\nin all of "
+        "them; called_positive, the share of the unlabelled called positive, should be near alpha."
     )

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+_MOST_COLUMNS = 20
+
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
 
 
@@ -52,7 +54,8 @@ def export(
         f"{done.largest_error:.1e} of the model's, and {done.codes_apart:.2%} of the codes differ."
     )
     if columns is not None:
-        print(f"The columns of x are, in order: {', '.join(columns)}.")
+        shown = ", ".join(columns[:_MOST_COLUMNS]) + ", ..." * (len(columns) > _MOST_COLUMNS)
+        print(f"The columns of x are, in order: {shown}; the graph's metadata name them all.")
 
 
 def report(

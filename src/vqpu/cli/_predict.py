@@ -20,8 +20,8 @@ SkipBroken = Annotated[
     bool,
     typer.Option(
         "--skip-broken",
-        help="Leave out images that cannot be decoded, and rows of tables with missing values or "
-        "unknown texts.",
+        help="Leave out images that cannot be decoded, and rows of tables with missing, "
+        "infinite or unknown values.",
     ),
 ]
 _SHARES = ("recall", "precision", "f1", "auc", "proxy_auc")

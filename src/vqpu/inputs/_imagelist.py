@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu.errors import InputError
+from vqpu.errors import InputError, did_you_mean
 from vqpu.inputs._samples import check_both_kinds, check_regular_file, first_few
 
 ENDINGS = frozenset(
@@ -121,7 +121,8 @@ def _rows(labels: Path, file_column: str, label_column: str) -> Iterator[tuple[s
             for column in (file_column, label_column):
                 if header.count(column) != 1:
                     raise InputError(
-                        f"{labels} must have one column {column!r}. Its header is "
+                        f"{labels} must have one column {column!r}."
+                        f"{did_you_mean(column, {*header} - {column})} Its header is "
                         f"{first_few(header, 10) or 'empty'}."
                     )
             first, second = header.index(file_column), header.index(label_column)

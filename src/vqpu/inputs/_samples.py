@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu.errors import InputError
+from vqpu.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from vqpu.inputs._schema import TableSchema
@@ -111,7 +110,8 @@ def check_regular_file(path: Path) -> None:
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError as error:
-        raise InputError(f"{path} does not exist.{closest(path.name, _siblings(path))}") from error
+        hint = did_you_mean(path.name, _siblings(path))
+        raise InputError(f"{path} does not exist.{hint}") from error
     except OSError as error:  # a circle of symbolic links, a folder that may not be entered
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
     if not stat.S_ISREG(mode):
@@ -121,21 +121,9 @@ def check_regular_file(path: Path) -> None:
 
 def _siblings(path: Path) -> list[str]:
     try:
-        return sorted(os.listdir(path.parent))[:_MOST_SIBLINGS]
+        return sorted({*os.listdir(path.parent)} - {path.name})[:_MOST_SIBLINGS]
     except OSError:
         return []
-
-
-def closest(name: str, names: Iterable[str]) -> str:
-    """Return a sentence about the most similar of some names, or nothing.
-
-    Examples
-    --------
-    >>> closest("lable", ["id", "label"])
-    " Did you mean 'label'?"
-    """
-    similar = difflib.get_close_matches(name, names, n=1)
-    return f" Did you mean {similar[0]!r}?" if similar else ""
 
 
 def check_both_kinds(y: NDArray[np.int8], where: str, positive: Any, labels: list[str]) -> None:

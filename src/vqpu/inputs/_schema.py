@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu.errors import InputError
-from vqpu.inputs._samples import closest, first_few
+from vqpu.errors import InputError, did_you_mean
+from vqpu.inputs._samples import first_few
 
 KINDS = ("number", "boolean", "category")
 LONGEST_TEXT = 1000
@@ -101,8 +101,9 @@ class TableSchema:
                 values = batch.column(column.name)
                 _check_kind(column, values)
                 codes = _find_categories(column, short_text(column.name, values))
+                reason = f"unknown category in {column.name!r}"
                 for place in _places(codes.is_null()):
-                    reasons.setdefault(place, f"unknown category in {column.name!r}")
+                    reasons.setdefault(place, reason)
         return reasons
 
     def _all_are_plain(self, arrow_schema: Any) -> bool:
@@ -177,7 +178,7 @@ def check_columns(arrow_schema: Any, wanted: list[str]) -> None:
     if missing:
         raise InputError(
             f"The table lacks the column{'s' * (len(missing) > 1)} {first_few(missing)}."
-            f"{closest(missing[0], arrow_schema.names)} It has "
+            f"{did_you_mean(missing[0], arrow_schema.names)} It has "
             f"{first_few(arrow_schema.names, 10) or 'no columns'}."
         )
 
@@ -212,9 +213,10 @@ def _is_infinite(values: Any) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    if not pa.types.is_floating(values.type):
+    is_dictionary = pa.types.is_dictionary(values.type)
+    if not pa.types.is_floating(values.type.value_type if is_dictionary else values.type):
         return pa.repeat(False, len(values))
-    return pc.fill_null(pc.is_inf(values), False)
+    return pc.fill_null(mapped(values, pc.is_inf), False)
 
 
 def incomplete(batch: Any, names: list[str]) -> dict[int, str]:
@@ -222,10 +224,11 @@ def incomplete(batch: Any, names: list[str]) -> dict[int, str]:
     reasons: dict[int, str] = {}
     for name in names:
         values = batch.column(name)
-        for place in _places(_is_missing(values)):
-            reasons.setdefault(place, f"missing value in {name!r}")
-        for place in _places(_is_infinite(values)):
-            reasons.setdefault(place, f"infinite value in {name!r}")
+        found = {"missing": _is_missing(values), "infinite": _is_infinite(values)}
+        for kind, mask in found.items():
+            reason = f"{kind} value in {name!r}"
+            for place in _places(mask):
+                reasons.setdefault(place, reason)
     return reasons
 
 
@@ -250,7 +253,10 @@ def numbers_of(name: str, values: Any) -> NDArray[np.float64]:
     array: NDArray[np.float64] = numbers.to_numpy(zero_copy_only=False)
     if not np.isfinite(array).all():  # a null has become NaN
         _check_nothing_missing(name, values)
-        raise InputError(f"Column {name!r} holds infinite values. Remove or replace such rows.")
+        raise InputError(
+            f"Column {name!r} holds infinite values. Replace them, or leave such rows out with "
+            'on_broken="skip" (--skip-broken).'
+        )
     return array
 
 

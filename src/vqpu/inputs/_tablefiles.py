@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -102,11 +103,14 @@ class _CsvFile:
 
         self.path = path
         self._delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-        self._check_first_line()
+        header = self._check_first_line()
         fixed = {name: pa.type_for_alias(_ARROW_TYPES[kind]) for name, kind in kinds.items()}
         fixed |= {name: pa.string() for name in text}
-        with self._open(fixed, None) as reader:
-            first = next(iter(reader), None)
+        try:
+            with self._open(fixed, None) as reader:
+                first = next(iter(reader), None)
+        except pa.ArrowException as error:
+            raise _unreadable(path, error, header) from error
         if first is None or not first.num_rows:
             raise InputError(f"{path} has no rows.")
         for name, values in zip(first.schema.names, first.columns, strict=True):
@@ -122,18 +126,21 @@ class _CsvFile:
             yield from reader
 
     def _open(self, types: dict[str, Any], columns: Sequence[str] | None) -> Any:
-        from pyarrow import csv
+        from pyarrow import csv as arrow_csv
 
-        return csv.open_csv(
+        return arrow_csv.open_csv(
             self.path,
-            read_options=csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
-            parse_options=csv.ParseOptions(delimiter=self._delimiter, newlines_in_values=True),
-            convert_options=csv.ConvertOptions(
+            read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True
+            ),
+            convert_options=arrow_csv.ConvertOptions(
                 column_types=types, include_columns=columns, strings_can_be_null=True
             ),
         )
 
-    def _check_first_line(self) -> None:
+    def _check_first_line(self) -> list[str]:
+        """Return the names of the columns, unless the file cannot be a table."""
         with open(self.path, "rb") as file:
             line = file.readline(_CSV_BLOCK)
         if not line.strip():
@@ -148,6 +155,8 @@ class _CsvFile:
                 "between them."
             )
         _check_width(self.path, line.count(self._delimiter.encode()) + 1)
+        text = line.decode("utf-8-sig", errors="replace")
+        return next(csv.reader([text], delimiter=self._delimiter), [])
 
 
 class _ParquetFile:

@@ -65,8 +65,9 @@ def read_table(
     """Read one table with a column of labels.
 
     Numbers and booleans are used as they are, text becomes one column of 0 and 1 for each value.
-    Dates, lists and other types are refused by name, and so are missing and infinite values. The
-    encoded rows lie on the disk of the cache folder, so memory does not grow with the table.
+    Dates, lists and other types are refused by name, and so are missing and infinite values unless
+    ``on_broken`` says otherwise. The encoded rows lie on the disk of the cache folder, so memory
+    does not grow with the table but for ids and broken rows.
 
     Parameters
     ----------
@@ -83,8 +84,8 @@ def read_table(
     max_categories : int, default 64
         A column of text with more distinct values is refused.
     on_broken : {"raise", "skip"}, default "raise"
-        Missing values are an error, or their rows are left out with a warning and listed in
-        ``broken``.
+        Missing and infinite values are an error, or their rows are left out with a warning and
+        listed in ``broken``.
     cache_dir : path or None
         None means the user's cache folder.
 
@@ -97,9 +98,10 @@ def read_table(
     table = open_table(path, text=reading.names)
     schema = _learn([table], reading, drop, max_categories)
     X, (y,), names, broken = _encode_all([table], schema, reading, cache_dir)
-    if not y.any() or y.all():
-        check_both_kinds(y, str(path), positive, _some_labels(table, label))
     _warn_of(broken, len(X))
+    if not y.any() or y.all():
+        where = f"{path}, without the {len(broken)} rows left out," if broken else str(path)
+        check_both_kinds(y, where, positive, _some_labels(table, label))
     return PUData(X, y, names, broken, schema)
 
 
@@ -156,8 +158,8 @@ def iter_table(
     label, positive : str and object, or None
         If given, chunks have ``y``.
     on_broken : {"raise", "skip"}
-        Missing values and categories that training never saw end the stream, or their rows are
-        left out and listed in their chunk.
+        Missing and infinite values and categories that training never saw end the stream, or
+        their rows are left out and listed in their chunk.
 
     Yields
     ------
@@ -210,22 +212,24 @@ def _learn(
         learner.begin_table()
         for batch in stream(table, learner.names, len(learner.names)):
             broken = incomplete(batch, learner.names) if reading.skips else {}
-            learner.update(_without(batch, broken))
+            learner.update(_usable(batch, broken))
         if learner.n_rows == before:
-            without = " without missing values" * reading.skips
-            raise InputError(f"{table.path} has no rows{without}.")
+            usable = " without missing or infinite values" * reading.skips
+            raise InputError(f"{table.path} has no rows{usable}.")
     return learner.finish()
 
 
-def _without(batch: Any, places: Mapping[int, Any]) -> Any:
-    """Return a record batch without the rows at some places."""
+def _usable(batch: Any, broken: Mapping[int, str]) -> Any:
+    """Return a record batch without its broken rows."""
     import pyarrow as pa
 
-    return batch.take(pa.array(_kept(batch, places), pa.int64())) if places else batch
-
-
-def _kept(batch: Any, places: Mapping[int, Any]) -> list[int]:
-    return [place for place in range(batch.num_rows) if place not in places]
+    if not broken:
+        return batch
+    for place, field in enumerate(batch.schema):
+        if pa.types.is_string_view(field.type):  # pyarrow cannot pick rows of such columns
+            batch = batch.set_column(place, field.name, short_text(field.name, batch.column(place)))
+    kept = np.delete(np.arange(batch.num_rows), list(broken))
+    return batch.take(pa.array(kept))
 
 
 def _encode_all(
@@ -245,12 +249,21 @@ def _encode_all(
                 spool.write(chunk.X.tobytes())
                 parts.append(np.zeros(len(chunk.X), np.int8) if chunk.y is None else chunk.y)
                 broken += chunk.broken
-                if reading.id_column is not None or reading.skips:
+                if reading.id_column is not None:
                     names += chunk.names
             labels.append(np.concatenate(parts))
         n = _rows_in(labels)
         X = spool.finish(np.float64, (n, schema.n_features))
-    return X, labels, names or range(n), tuple(broken)
+    return X, labels, names if reading.id_column else _numbers(n, broken), tuple(broken)
+
+
+def _numbers(n_kept: int, broken: Sequence[Broken]) -> Sequence[int]:
+    """Return the numbers of the rows that are left."""
+    if not broken:
+        return range(n_kept)
+    left = np.delete(np.arange(n_kept + len(broken)), [row.name for row in broken])
+    numbers: list[int] = left.tolist()
+    return numbers
 
 
 def _rows_in(parts: Sequence[NDArray[np.int8]]) -> int:
@@ -263,21 +276,35 @@ def _encoded(
     columns = list(dict.fromkeys([*(c.name for c in schema.columns), *reading.names]))
     next_row = start
     for batch in stream(table, columns, schema.n_features):
-        names: Sequence[Any] = range(next_row, next_row + batch.num_rows)
+        reasons = schema.unusable(batch) if reading.skips else {}
+        names, broken = _names(batch, next_row, reading.id_column, reasons)
         next_row += batch.num_rows
-        if reading.id_column is not None:
-            names = _ids(reading.id_column, batch.column(reading.id_column))
-        unusable = schema.unusable(batch) if reading.skips else {}
-        broken = tuple(Broken(names[place], unusable[place]) for place in sorted(unusable))
-        if broken:
-            names = [names[place] for place in _kept(batch, unusable)]
-        usable = _without(batch, unusable)
+        usable = _usable(batch, reasons)
         y = None
         if reading.label is not None:
             y = _labels(reading.label, reading.positive, usable.column(reading.label))
         yield Chunk(schema.encode(usable), names, y, broken)
     if next_row == start:
         raise InputError(f"{table.path} has no rows.")
+
+
+def _names(
+    batch: Any, first_row: int, id_column: str | None, reasons: Mapping[int, str]
+) -> tuple[Sequence[Any], tuple[Broken, ...]]:
+    """Return the names of usable rows, and the broken ones: by id where they have one."""
+    numbers = range(first_row, first_row + batch.num_rows)
+    if id_column is None:
+        broken = tuple(Broken(numbers[place], reasons[place]) for place in sorted(reasons))
+        if not reasons:
+            return numbers, broken
+        # Without any row left it is a range still: empty, and of numbers.
+        return [n for n in numbers if n - first_row not in reasons] or numbers[:0], broken
+    ids = batch.column(id_column)
+    broken = tuple(
+        Broken(ids[place].as_py() or f"row {numbers[place]}", reasons[place])
+        for place in sorted(reasons)
+    )
+    return _ids(id_column, _usable(batch.select([id_column]), reasons).column(id_column)), broken
 
 
 def _labels(label: str, positive: Any, values: Any) -> NDArray[np.int8]:

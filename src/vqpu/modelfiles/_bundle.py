@@ -13,7 +13,7 @@ import stat
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from vqpu.errors import ModelFileError
+from vqpu.errors import ModelFileError, did_you_mean
 from vqpu.modelfiles._directory import replaced_path, write_directory
 
 MANIFEST = "manifest.json"
@@ -189,5 +189,6 @@ def _refuse_missing(path: Path) -> NoReturn:
     if path.exists():
         raise ModelFileError(f"{path} is a file. A model is a directory with {MANIFEST}.")
     waiting = replaced_path(path)
-    hint = f" {waiting} is its predecessor: rename it back." if waiting.exists() else ""
+    hint = did_you_mean(path.name, (place.name for place in path.parent.glob("*")))
+    hint = f" {waiting} is its predecessor: rename it back." if waiting.exists() else hint
     raise ModelFileError(f"{path} does not exist.{hint}")

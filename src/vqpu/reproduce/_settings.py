@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from vqpu.errors import InputError
+from vqpu.errors import InputError, did_you_mean
 from vqpu.reproduce._items import PROFILES, ItemSettings, load_item, runs_of
 
 _EXPECTED = "expected.toml"
@@ -70,9 +69,8 @@ def _merge(shared: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_known(key: str, known: tuple[str, ...], where: str) -> None:
     if key not in known:
-        near = difflib.get_close_matches(key, known, 1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"Valid keys are {list(known)}."
-        raise InputError(f"Unknown key {key!r} in {where}. {hint}")
+        hint = did_you_mean(key, known) or f" Valid keys are {list(known)}."
+        raise InputError(f"Unknown key {key!r} in {where}.{hint}")
 
 
 def _sentence(error: ValidationError, where: str) -> str:

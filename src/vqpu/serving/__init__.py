@@ -11,6 +11,7 @@ from vqpu.serving._input_contract import InputContract as InputContract
 from vqpu.serving._input_contract import open_input as open_input
 from vqpu.serving._inspection import inspect_model as inspect_model
 from vqpu.serving._models import OpenedModel as OpenedModel
+from vqpu.serving._models import is_model as is_model
 from vqpu.serving._models import open_model as open_model
 from vqpu.serving._prediction import predict_file as predict_file
 from vqpu.serving._prediction import rank_file as rank_file

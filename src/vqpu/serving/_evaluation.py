@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu.errors import InputError, UsageError
-from vqpu.inputs import Chunk, PUData, read_array_file, read_labeled_images, table_columns
+from vqpu.errors import InputError, UsageError, did_you_mean
+from vqpu.inputs import (
+    Chunk,
+    PUData,
+    read_array_file,
+    read_labeled_images,
+    table_columns,
+)
 from vqpu.metrics import (
     lee_liu_score,
     proxy_auc,
@@ -71,10 +77,11 @@ def open_labeled_input(
             "--positive VALUE."
         )
     if contract.kind == "table":
-        if label not in table_columns(path):
+        columns = table_columns(path)
+        if label not in columns:
             raise InputError(
-                f"{path} has no column {label!r}. Without --label it is that of training: say with "
-                "--label which column holds the labels here."
+                f"{path} has no column {label!r}.{did_you_mean(label, columns)} Without --label it "
+                "is that of training: say with --label which column holds the labels here."
             )
         return open_input(contract, path, label=label, positive=positive, on_broken=on_broken)
     assert labels_file is not None
@@ -94,7 +101,8 @@ def open_labeled_input(
 def _in_chunks(data: PUData) -> Iterator[Chunk]:
     for start in range(0, len(data.X), _ROWS):
         some = slice(start, start + _ROWS)
-        yield Chunk(np.asarray(data.X[some]), data.names[some], data.y[some])
+        broken = data.broken if start == 0 else ()
+        yield Chunk(np.asarray(data.X[some]), data.names[some], data.y[some], broken)
 
 
 def evaluate_file(
@@ -166,9 +174,10 @@ def evaluate(
         "n_broken": n_broken,
     }
     if y.all() or not y.any():
+        left_out = f" ({n_broken} broken ones left out)" if n_broken else ""
         raise InputError(
-            f"Of {len(y)} samples {int(y.sum())} have the positive value. Scores need both kinds: "
-            "see whether --positive names a value of the column of labels."
+            f"Of {len(y)} samples{left_out} {int(y.sum())} have the positive value. Scores need "
+            "both kinds: see whether --positive names a value of the column of labels."
         )
     if scenario is None:
         found = score_with_truth(y, predictions, probabilities, scores=scores)._asdict()

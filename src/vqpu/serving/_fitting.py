@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from vqpu._classifier import VQKMeansClassifier
@@ -36,8 +35,6 @@ def fit_files(settings: FitSettings, *, quiet: bool = False) -> VQKMeansClassifi
     check_free(settings.out)
     check_sources(settings)
     checkpoints = _checkpoint_folder(settings)
-    if checkpoints is not None and _has_entries(checkpoints) and not quiet:
-        print(f"Going on from the checkpoints in {checkpoints}.", file=sys.stderr)
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
     model = VQKMeansClassifier(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
@@ -57,13 +54,9 @@ def _checkpoint_folder(settings: FitSettings) -> Path | None:
     assert settings.out is not None
     default = f"{settings.out.rstrip('/')}.checkpoints"
     folder = Path(settings.checkpoint_dir or default)
-    if not settings.resume and _has_entries(folder):
+    if not settings.resume and folder.is_dir() and any(folder.iterdir()):
         raise UsageError(
             f"{folder} is not empty. Pass --resume to go on from its checkpoints, or choose "
             "another folder."
         )
     return folder
-
-
-def _has_entries(folder: Path) -> bool:
-    return folder.is_dir() and any(folder.iterdir())

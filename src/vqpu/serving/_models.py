@@ -25,6 +25,16 @@ class OpenedModel(NamedTuple):
     contract: InputContract
 
 
+def is_model(path: str | Path) -> bool:
+    """Whether there is a model directory, whole or not.
+
+    Parameters
+    ----------
+    path : path
+    """
+    return (Path(path) / MANIFEST).exists()
+
+
 def open_model(path: str | Path) -> OpenedModel:
     """Load a classifier and its contract.
 

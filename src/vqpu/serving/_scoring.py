@@ -39,7 +39,7 @@ class Answers:
     y : ndarray of int8, shape (n,), or None
         1 where the input's label column has the positive value, if one was asked for.
     broken : tuple of Broken
-        Files that were left out here.
+        Files or rows that were left out here.
     """
 
     names: Sequence[Any]

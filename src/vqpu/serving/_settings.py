@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import tomllib
 import typing
@@ -12,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from vqpu._classifier import VQKMeansClassifier
-from vqpu.errors import InputError, ParameterError, UsageError
+from vqpu.errors import InputError, ParameterError, UsageError, did_you_mean
 
 _LARGEST_FILE = 1 << 20
 # Options with a name of their own.
@@ -37,7 +36,7 @@ class Sources(BaseModel):
     drop : list of str
         Columns of tables to leave out.
     image_size, image_mode, on_broken
-        How images are read.
+        How images are read; the last one, rows of tables too.
     cache_dir : path or None
         Where decoded images lie; None means the user's cache folder.
     """
@@ -150,9 +149,8 @@ def _check_name(name: str, where: str) -> None:
     ]
     if name in known:
         return
-    close = difflib.get_close_matches(name, known, 1)
-    hint = f"Did you mean {close[0]!r}?" if close else f"Known are {', '.join(sorted(known))}."
-    raise ParameterError(f"Unknown key {name!r} in {where}. {hint}")
+    hint = did_you_mean(name, known) or f" Known are {', '.join(sorted(known))}."
+    raise ParameterError(f"Unknown key {name!r} in {where}.{hint}")
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

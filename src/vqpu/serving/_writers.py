@@ -145,6 +145,10 @@ class _ParquetRows:
         self._writer: Any = None
 
     def write(self, answers: Answers) -> None:
+        if len(answers):
+            self._write(answers)
+
+    def _write(self, answers: Answers) -> None:
         import pyarrow as pa
         from pyarrow import parquet
 
@@ -162,7 +166,7 @@ class _ParquetRows:
 
     def close(self) -> None:
         if self._writer is None:  # an empty shard: the columns are there all the same
-            self.write(Answers([], np.empty(0, np.int64), np.empty(0), np.empty(0)))
+            self._write(Answers([], np.empty(0, np.int64), np.empty(0), np.empty(0)))
         self._writer.close()
 
 
