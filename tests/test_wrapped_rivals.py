@@ -127,6 +127,24 @@ def test_bagging__bag_size__is_that_of_p_by_default() -> None:
     assert model.set_params(bag_size=7)._draw_bags(120, 60, 0).shape == (2, 7)
 
 
+def test_bagging__alpha_and_bag_size__move_the_border_by_what_they_say(blobs: Blobs) -> None:
+    X, y = blobs
+    n_positive = int((np.asarray(y) == 1).sum())
+    scores = {
+        (alpha, size): BaggingPUClassifier(
+            n_estimators=5, alpha=alpha, bag_size=size, random_state=0
+        )
+        .fit(X, y)
+        .decision_function(X)
+        for alpha, size in ((0.5, None), (0.25, None), (0.25, n_positive))
+    }
+    np.testing.assert_allclose(scores[0.25, None], scores[0.5, None] - np.log(2))
+    np.testing.assert_array_equal(scores[0.25, n_positive], scores[0.25, None])
+    # With bags half as large as P the border is at a score of 2 / 3.
+    half = BaggingPUClassifier(n_estimators=5, bag_size=n_positive // 2, random_state=0).fit(X, y)
+    assert half._offset == pytest.approx(np.log((n_positive // 2) / n_positive))
+
+
 @pytest.mark.parametrize(
     "model",
     [
@@ -158,6 +176,7 @@ CASES: dict[str, tuple[Any, str]] = {
     "a class": (ElkanNotoClassifier(LogisticRegression), "estimator must be a scikit-learn"),
     "no classifier": (BaggingPUClassifier(3), "estimator must be .* predict. Got 3"),
     "no bags": (BaggingPUClassifier(n_estimators=0), "n_estimators must be an integer >= 1"),
+    "no share": (BaggingPUClassifier(alpha=0), "alpha must be"),
     "empty bags": (BaggingPUClassifier(bag_size=0), "bag_size must be an integer >= 1 or None"),
     "negative seed": (BaggingPUClassifier(random_state=-1), "random_state must be"),
 }

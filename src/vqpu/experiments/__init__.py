@@ -18,6 +18,7 @@ from vqpu.experiments._runs import count_threads as count_threads
 from vqpu.experiments._runs import fit_method as fit_method
 from vqpu.experiments._runs import make_problem as make_problem
 from vqpu.experiments._runs import run_method as run_method
+from vqpu.experiments._runs import scores as scores
 from vqpu.experiments._runs import set_threads as set_threads
 from vqpu.experiments._tables import TABLES as TABLES
 from vqpu.experiments._tables import make_table as make_table

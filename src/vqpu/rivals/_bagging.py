@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vqpu._contract import PUClassifier
-from vqpu._parameters import check_integer, draw_seed
+from vqpu._parameters import check_integer, check_real, draw_seed
 from vqpu._seeding import Stream, derive_seed, numpy_generator
 from vqpu._wrapped import checked_probability, seeded_clone
 from vqpu.errors import VqpuWarning
@@ -20,7 +21,7 @@ _EDGE = 1e-9  # keeps log odds finite
 
 
 class BaggingPUClassifier(PUClassifier):
-    """Mordelet and Vert's bagging around any scikit-learn classifier.
+    r"""Mordelet and Vert's bagging around any scikit-learn classifier.
 
     Every classifier learns all labelled positives against a bag drawn with replacement from U. Bags
     hold different hidden positives, so their errors average out. For tables (n, d).
@@ -34,6 +35,8 @@ class BaggingPUClassifier(PUClassifier):
         Number of bags.
     bag_size : int or None, default=None
         Samples of U in a bag (K). None: as many as there are labelled positives.
+    alpha : float, default=0.5
+        Share of positives in U that the border is right for; the ranking does not depend on it.
     random_state : int, RandomState, Generator or None, default=None
         Draws the bags and seeds the classifiers.
 
@@ -52,9 +55,10 @@ class BaggingPUClassifier(PUClassifier):
 
     Notes
     -----
-    With bags as large as P the mean score estimates p_P / (p_P + p_U), and 1/2 is the border: right
-    for accuracy where the share of positives in U is 1/2, as in
-    :class:`vqpu.NaivePUClassifier`. The paper ranks and sets no border.
+    The odds of the mean score estimate :math:`(n_P / K) \, p_P / p_U`. Half of the samples of U at
+    x are positives where :math:`p_P / p_U = 1 / (2 \alpha)`, which is the border: a score of 1/2 by
+    default. The paper ranks and sets no border. Trees make good ranks and rough odds; near the
+    border the paper's support vector machines, ``estimator=SVC()``, are better.
 
     References
     ----------
@@ -80,11 +84,13 @@ class BaggingPUClassifier(PUClassifier):
         *,
         n_estimators: int = 100,
         bag_size: int | None = None,
+        alpha: float = 0.5,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
         self.bag_size = bag_size
+        self.alpha = alpha
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaggingPUClassifier:
@@ -98,6 +104,7 @@ class BaggingPUClassifier(PUClassifier):
         """
         check_integer("n_estimators", self.n_estimators, 1)
         check_integer("bag_size", self.bag_size, 1, optional=True)
+        check_real("alpha", self.alpha, 0, 1, open_low=True)
         seed = draw_seed(self.random_state)
         models = [self._new_model(seed, number) for number in range(self.n_estimators)]
         source, labels = self._check_training_data(X, y)
@@ -111,11 +118,12 @@ class BaggingPUClassifier(PUClassifier):
         scores = np.array([_positive_score(model, samples[unlabeled]) for model in models])
         self.oob_scores_, self.oob_counts_ = out_of_bag_scores(scores, bags)
         self.estimators_, self.unlabeled_indices_ = models, unlabeled
+        self._offset = math.log(2 * self.alpha * bags.shape[1] / len(positive))
         self.classes_, self.input_shape_ = labels.classes, source.sample_shape
         return self
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the log odds of the mean score; above 0 is positive.
+        """Return the log odds of the mean score from the border on; above 0 is positive.
 
         Parameters
         ----------
@@ -126,7 +134,7 @@ class BaggingPUClassifier(PUClassifier):
         for model in self.estimators_:
             total += _positive_score(model, samples)
         mean = np.clip(total / len(self.estimators_), _EDGE, 1 - _EDGE)
-        return np.asarray(np.log(mean) - np.log1p(-mean))
+        return np.asarray(np.log(mean) - np.log1p(-mean) + self._offset)
 
     def _new_model(self, seed: int, number: int) -> Any:
         from sklearn.tree import DecisionTreeClassifier
