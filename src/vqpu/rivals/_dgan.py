@@ -95,7 +95,7 @@ class DGANClassifier(GANClassifier):
 
     _title = "D-GAN"
     _saved: ClassVar[tuple[str, ...]] = ("gan_history_",)
-    _spectral = ("images", "vectors")
+    _spectral = True
 
     gan_steps: int = 4000
     patience: int = 20  # the AUC is flat at first, before the border has settled

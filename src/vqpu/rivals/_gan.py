@@ -124,7 +124,7 @@ class GANClassifier(LogitClassifier):
     n_members = 1
     _saved: ClassVar[tuple[str, ...]] = ("generator_", "_layout")
     _generator_average = 0.999
-    _spectral: ClassVar[tuple[str, ...]]  # samples whose discriminator has spectral norm
+    _spectral: ClassVar[bool]  # whether the discriminator has spectral norm
 
     latent_dim: int = 64
     gan_learning_rate: float = 2e-4
@@ -172,11 +172,9 @@ class GANClassifier(LogitClassifier):
         normalizer: Any = encoder.normalizer
         return GAN(
             generator,
-            Discriminator(
-                source.sample_shape,
-                normalizer,
-                spectral=("images" if source.is_image else "vectors") in self._spectral,
-            ).to(self._device),
+            Discriminator(source.sample_shape, normalizer, spectral=self._spectral).to(
+                self._device
+            ),
             WeightAverage(generator, self._generator_average),
             learning_rate=self.gan_learning_rate,
             seed=seed,

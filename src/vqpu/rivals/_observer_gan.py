@@ -77,10 +77,10 @@ class ObserverGANClassifier(GANClassifier):
     Where facts about the paper's form are missing, the choice here: one step of each network in
     turn, on the same generated samples; the weight of the penalty is 1; the observer has the
     encoder of the other methods here; the generator is a DCGAN's; the discriminator has no batch
-    norm, and spectral norm for images alone: for vectors that would make it flatter than the
-    observer, which on Gaussians in the plane pinned the generator to a point. The penalty is
-    measured by the observer in evaluation mode, so that neither dropout nor the statistics of a
-    batch of generated samples alone disturb it.
+    norm, and no spectral norm either, which would make it flatter than the observer: on Gaussians
+    in the plane the observer then pinned the generator to a point. The penalty is measured by the
+    observer in evaluation mode, so that neither dropout nor the statistics of a batch of generated
+    samples alone disturb it.
 
     References
     ----------
@@ -88,7 +88,7 @@ class ObserverGANClassifier(GANClassifier):
     """
 
     _title = "Observer-GAN"
-    _spectral = ("images",)
+    _spectral = False
 
     observer_weight: float = 1.0
 
