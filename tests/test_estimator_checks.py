@@ -24,7 +24,7 @@ from vqpu import (
     VPUClassifier,
 )
 
-FAST: dict[str, Any] = {"max_steps": 60, "vector_dim": 8, "n_vectors": 4}
+FAST: dict[str, Any] = {"max_steps": 40, "vector_dim": 8, "n_vectors": 4}
 FASTER: dict[str, Any] = {**FAST, "n_members": 1}  # these train in two stages, or mix batches
 
 
@@ -36,7 +36,7 @@ FASTER: dict[str, Any] = {**FAST, "n_members": 1}  # these train in two stages, 
         NaivePUClassifier(**FAST, n_members=1),
         OracleClassifier(**FAST, n_members=1),
         ObserverGANClassifier(**FAST, latent_dim=4),
-        DGANClassifier(**FAST, latent_dim=4, gan_steps=60),
+        DGANClassifier(**FAST, latent_dim=4, gan_steps=40),
         ElkanNotoClassifier(),
         ElkanNotoClassifier(scenario="single-set"),
         BaggingPUClassifier(n_estimators=20),
