@@ -102,12 +102,11 @@ def run_one(setting: str, alpha: float, name: str, seed: int) -> dict[str, Any]:
     set_threads(1)
     problem = make_gaussians(setting, alpha, seed)
     method, is_given_alpha = METHODS[name]
-    parameters = {**NETWORK, **GAN_BUDGETS.get(name, BUDGET)}
-    if is_given_alpha:
-        parameters["alpha"] = alpha
+    given = {"alpha": alpha} if is_given_alpha else {}
     if method in WRAPPING:
-        record = fit_wrapping(method, problem, seed, {"alpha": alpha} if is_given_alpha else {})
+        record = fit_wrapping(method, problem, seed, given)
     else:
+        parameters = {**NETWORK, **GAN_BUDGETS.get(name, BUDGET), **given}
         record = run_method(method, problem, seed=seed, parameters=parameters)
         del record["history"]
     is_positive = bayes_log_odds(problem.X_test, setting, alpha) > 0

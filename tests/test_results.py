@@ -199,3 +199,9 @@ def test_afhq_rank__published__99_of_the_top_100_are_cats() -> None:
     if not records:
         pytest.skip("not published yet")
     assert min(record["precision_at_100"] for record in records) >= 0.99
+
+
+def test_gan_budgets__as_asked_but_for_what_is_named() -> None:
+    records = read_records(records_of("gan-budgets"))
+    reached = {record["method"]: record["test_accuracy"] >= 0.9 for record in records}
+    assert reached == {"d-gan": True, "observer-gan": False}  # it calls all real samples positive

@@ -115,11 +115,10 @@ def fit(
     if as_json:
         print(json.dumps(summary))
         return
+    note = " The model that was there before is replaced." if replaces else ""
     print(
         f"{settings.out}: {model.positive_share_:.1%} of the unlabelled samples are called "
-        f"positive; alpha is estimated as {model.alpha_:.3f}."
-        + " The model that was there before is replaced."
-        * replaces
+        f"positive; alpha is estimated as {model.alpha_:.3f}.{note}"
     )
 
 

@@ -65,6 +65,6 @@ def read_contract(bundle: Bundle) -> InputContract | None:
 
 def _is_something_else(path: Path) -> bool:
     try:
-        return path.exists() and not (path / MANIFEST).exists()
+        return path.exists() and not is_model(path)
     except OSError:  # may not be looked at: reading it says so
         return False
