@@ -16,12 +16,13 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "vqpu"
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "_atomic": set(),
+    "_finite": set(),
     "modelfiles": {"errors", "_atomic"},
     "_labels": {"errors"},
     "_parameters": {"errors"},
     "scenarios": {"errors", "_parameters"},
     "_seeding": {"errors"},
-    "_sources": {"errors"},
+    "_sources": {"errors", "_finite"},
     "_twomeans": set(),
     "_bestbin": set(),
     "_posterior": {"_bestbin"},
@@ -30,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "priors": {"errors", "_bestbin", "_parameters", "_wrapped", "scenarios"},
     "nn": set(),
     "training": {"errors", "_seeding", "_twomeans", "modelfiles"},
-    "_inference": {"errors", "_sources"},
+    "_inference": {"errors", "_finite", "_sources"},
     "_saving": {"", "errors", "_contract", "_seeding", "_sources", "modelfiles", "nn", "training"},
     "_feeding": {"_seeding", "_sources", "nn", "training"},
     "vq": {
@@ -59,7 +60,7 @@ ALLOWED: dict[str, set[str]] = {
         "training",
     },
     "_loading": {"", "errors", "_classifier", "_saving", "modelfiles", "rivals"},
-    "inputs": {"errors", "_atomic", "_parameters"},
+    "inputs": {"errors", "_atomic", "_finite", "_parameters"},
     "datasets": {"errors", "_atomic", "_labels", "_parameters", "inputs", "scenarios"},
     "metrics": {"errors", "_labels", "_parameters", "_twomeans", "scenarios"},
     "experiments": {

@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from vqpu._finite import all_finite
 from vqpu._sources import ArraySource
 from vqpu.errors import InputError
 
@@ -65,8 +66,8 @@ def _padded(raw: Tensor, rows: int) -> Tensor:
 
 
 def _check_finite(values: NDArray[Any], start: int, indices: NDArray[np.int64] | None) -> None:
-    finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
-    if not finite.all():
+    if not all_finite(values):
+        finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
         place = start + int(np.argmin(finite))
         sample = place if indices is None else int(indices[place])
         raise InputError(

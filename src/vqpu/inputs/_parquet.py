@@ -40,7 +40,7 @@ class _Chunk(NamedTuple):
 
 def check_parquet(path: Path, columns: Set[str]) -> None:
     """Refuse a file with a page of ``columns`` that unpacks to more than 128 MB."""
-    with open(path, "rb") as file:
+    with open(path, "rb", buffering=0) as file:  # heads lie far apart: what is read ahead is lost
         try:
             for chunk in _chunks(_footer(file)):
                 if chunk.name in columns and chunk.is_packed:
@@ -188,11 +188,13 @@ class _Compact:
         return (head >> 4 if head >> 4 < 15 else self._varint()), head & 15
 
     def _varint(self) -> int:
-        value = 0
+        value, data, position = 0, self._data, self.position  # a file has many thousands of these
         for shift in range(0, 70, 7):
-            byte = self._byte()
+            byte = data[position]
+            position += 1
             value |= (byte & 0x7F) << shift
             if byte < 0x80:
+                self.position = position
                 return value
         raise IndexError
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vqpu._finite import all_finite
 from vqpu.errors import InputError, did_you_mean
 from vqpu.inputs._samples import first_few
 
@@ -82,13 +83,11 @@ class TableSchema:
         names = [column.name for column in self.columns]
         check_columns(batch.schema, names)
         if self._all_are_plain(batch.schema):
-            X: NDArray[np.float64] = batch.select(names).to_tensor(null_to_nan=True).to_numpy()
-            # A sum is cheaper to look at; one that overflows is looked at column by column.
-            with np.errstate(over="ignore", invalid="ignore"):
-                total = X.sum()
-            if np.isfinite(total):
+            tensor = batch.select(names).to_tensor(null_to_nan=True, row_major=False)
+            X: NDArray[np.float64] = tensor.to_numpy()  # column after column, as they lie there
+            if all_finite(X):
                 return X
-        return self._encode_columns(batch)
+        return self._encode_columns(batch)  # which names the column of a value that is not
 
     def unusable(self, batch: Any) -> dict[int, str]:
         """Return why rows of a record batch cannot be encoded, by their place in it.
