@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -64,16 +65,18 @@ def test_study__defaults__are_the_ones_it_speaks_for() -> None:
     assert regrets[chosen] <= 1.0
 
 
-@pytest.mark.parametrize("name", ["accuracy", "tables", "study", "rounds"])
-def test_readme__numbers__stand_in_the_summaries(name: str) -> None:
-    readme = (ROOT / "README.md").read_text()
-    marker = f"<!-- from results/{name}/summary.md -->"
-    if marker not in readme:
-        pytest.skip("README quotes nothing from it")
-    summary = (ROOT / "results" / name / "summary.md").read_text()
-    quoted = readme.split(marker)[1].split("<!-- end -->")[0]
-    for line in quoted.strip().splitlines():
-        assert line in summary.splitlines()
+QUOTING = ["README.md", "docs/findings.md"]
+QUOTED = re.compile(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", re.DOTALL)
+
+
+@pytest.mark.parametrize("name", QUOTING)
+def test_document__numbers_it_quotes__stand_in_the_summaries(name: str) -> None:
+    quotes = QUOTED.findall((ROOT / name).read_text())
+    assert quotes
+    for source, quoted in quotes:
+        lines = (ROOT / source).read_text().splitlines()
+        for line in quoted.strip().splitlines():
+            assert line in lines, source
 
 
 # What is asked of the defaults, and reached.

@@ -68,7 +68,7 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:
     """Return the table, the paper's numbers beside ours."""
     lines = _lines(records, expected)
     head = ["method", "measure", "paper", "ours", "seeds", "epochs", "seconds"]
-    parts = [sizes_text(records), _NOTES]
+    parts = [sizes_text(records), _NOTES, _overview(lines)]
     for task in dict.fromkeys(line.task for line in lines):
         cells = [
             [
@@ -85,6 +85,19 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:
         ]
         parts.append(f"## {task}\n\n{markdown_table(head, cells)}")
     return Shown("\n".join(parts), [_csv_row(line) for line in lines], lambda f: _draw(f, lines))
+
+
+def _overview(lines: list[_Line]) -> str:
+    """Return one table over all tasks: every method's answer, and what the paper prints."""
+    tasks = list(dict.fromkeys(line.task for line in lines))
+    cells: dict[str, dict[str, str]] = {}
+    for line in lines:
+        if line.measure == _CHOSEN or line.paper is not None:
+            printed = "" if line.paper is None else f" (paper {line.paper['value']:g})"
+            row = cells.setdefault(f"{line.row}, {line.measure}", {})
+            row[line.task] = line.ours.text + printed
+    rows = [[name, *(row.get(task, "-") for task in tasks)] for name, row in cells.items()]
+    return f"## All data sets\n\n{markdown_table(['method', *tasks], rows)}"
 
 
 def _lines(records: Mapping[str, Record], expected: Mapping[str, Any]) -> list[_Line]:
