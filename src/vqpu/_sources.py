@@ -120,7 +120,8 @@ class ArraySource:
         samples = np.array(self._array[start:stop], order="C" if self.is_image else "K")
         self._release_pages(samples.nbytes)
         tensor = self._as_tensor(samples)
-        # Tables come column by column: torch makes rows of them in half of NumPy's time.
+        # Data frames and streamed tables lie column by column: torch makes rows of them in half of
+        # NumPy's time.
         return tensor if self.is_image else tensor.contiguous()
 
     def check_finite(self) -> None:

@@ -79,6 +79,7 @@ class TableSchema:
         Returns
         -------
         ndarray of float64, shape (n_rows, n_features)
+            In column order where all columns are float64 already, in row order otherwise.
         """
         names = [column.name for column in self.columns]
         check_columns(batch.schema, names)
