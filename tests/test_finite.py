@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,9 @@ from vqpu._finite import all_finite
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_all_finite__sum_overflows__looked_at_one_by_one(dtype: type) -> None:
+def test_all_finite__sum_overflows__looked_at_one_by_one(
+    dtype: type[np.floating[Any]],
+) -> None:
     largest = np.full(1000, np.finfo(dtype).max, dtype)
     assert all_finite(largest)
     for bad in (np.nan, np.inf, -np.inf):
