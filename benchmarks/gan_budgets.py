@@ -2,9 +2,8 @@
 
 usage: python benchmarks/gan_budgets.py DATA_DIR [--workers 2]
 
-mnist-even-odd, P 5,000, U 10,000, alpha .5, one seed. Table 2 gives every method about as much
-work as VQ K-means, which is little for a GAN: 2,000 steps. Here they have 5,000, and every network
-has Adam's rate of DCGAN, 2e-4, the classifier and the observer too; table 2 leaves those at 1e-3.
+mnist-even-odd, P 5,000, U 10,000, alpha .5, one seed, 5,000 steps, every network at Adam's rate of
+DCGAN, 2e-4, the classifier and the observer too. Table 2's settings of the GANs come from here.
 One record a run in results/gan-budgets; what is there is skipped. Forty minutes on two cores.
 """
 
