@@ -1,4 +1,4 @@
-"""The two GANs on MNIST with a larger budget than table 2 gives them, and the rate of their papers.
+"""The two GANs on MNIST: what 5,000 steps and the rate of their papers give.
 
 usage: python benchmarks/gan_budgets.py DATA_DIR [--workers 2]
 
