@@ -33,6 +33,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     parquet.write_table(
         pa.table(columns | {"a": [None, *columns["a"][1:]]}), folder / "gap.parquet"
     )
+    indexed = columns | {"__index_level_0__": rng.permutation(n)}
+    parquet.write_table(pa.table(indexed), folder / "indexed.parquet")
+    known = [value if value == "yes" else None for value in columns["y"]]
+    parquet.write_table(pa.table(columns | {"y": known}), folder / "unknown.parquet")
     del columns["b"]
     parquet.write_table(pa.table(columns), folder / "lacks.parquet")
     np.save(folder / "narrow.npy", rng.normal(size=(10, 3)))
@@ -54,7 +58,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 FIT = "fit {place}/fits.parquet --out {new}/model "
 LABELED = FIT + "--label y --positive yes "
+PAIR = "fit --positives {place}/fits.parquet --unlabeled {place}/new.parquet --out {new}/model "
+ARRAYS = "fit --positives {place}/narrow.npy --unlabeled {place}/nan.npy --out {new}/model "
 PREDICT = "predict {place}/table {place}/"
+COMPARE = "compare {place}/fits.parquet --label y --positive yes "
 
 WRONG_USAGE = {
     "fit --out {new}/model": "either --positives and --unlabeled, or one DATA",
@@ -66,7 +73,7 @@ WRONG_USAGE = {
     "fit {place}/fits.parquet --label y --positive yes": "--out MODEL",
     "fit {place}/pictures --label y --positive yes --out {new}/model": "--labels FILE.csv",
     PREDICT + "fits.parquet": "--out",
-    PREDICT + "fits.parquet --out {new}/a.xlsx": "must end in one of .csv, .parquet, .jsonl",
+    PREDICT + "fits.parquet --out {new}/a.xlsx": "must end in .csv or .parquet or .jsonl",
     PREDICT + "fits.parquet --out {new}/a.csv --shard 3/2": "1 <= i <= n",
     "rank {place}/table {place}/fits.parquet --sheet {new}/a.png": "contact sheet needs images",
     "rank {place}/table {place}/fits.parquet --top 0": "top",
@@ -86,6 +93,21 @@ WRONG_USAGE = {
     PREDICT + "fits.parquet --out {place}/fits.parquet": "is the input: answers would replace it",
     "rank {place}/table {place}/fits.parquet --out {place}/fits.parquet": "is the input",
     "fit {place}/pictures --out {new}/model": "give two by --positives and --unlabeled",
+    LABELED + "--checkpoint-dir {new}/model/ck": "in the model's own directory",
+    LABELED
+    + "--labels a.csv --image-mode L": "--image-mode, --labels: no meaning for one table",
+    PAIR + "--label y --positive yes": "--label, --positive: no meaning for two tables",
+    ARRAYS + "--id y --skip-broken": "--id, --skip-broken: no meaning for two arrays",
+    PREDICT + "fits.parquet --out {place}/table/a.csv": "lies in the model's own directory",
+    "rank {place}/table {place}/fits.parquet --out {place}/table/a.csv": "model's own directory",
+    "rank {place}/table {place}/fits.parquet --labels a.csv": "on one folder of images",
+    "rank {place}/table {place}/fits.parquet --labels a.csv --include-labeled": "--include-labeled",
+    "export {place}/table --onnx {place}/table/a.onnx": "lies in the model's own directory",
+    "predict {place}/arrays {place}/narrow.npy --id y --out {new}/a.csv": "leave --id out",
+    "evaluate {place}/table {place}/fits.parquet --labels a.csv": "leave --labels out",
+    COMPARE + "--scenario odd": "odd",
+    COMPARE + "--methods vq --set gamma=1": "Unknown key 'gamma' in --set",
+    COMPARE + "--methods vq,naive --set max_steps=0": "max_steps must be an integer >= 1",
 }
 
 REFUSED = {
@@ -98,7 +120,7 @@ REFUSED = {
     PREDICT + "lacks.parquet --out {new}/a.csv": "lacks the column 'b'",
     PREDICT + "text.parquet --out {new}/a.csv": "but was a number in training",
     PREDICT + "new.parquet --out {new}/a.csv": "values that training never saw: 'green'",
-    PREDICT + "gap.parquet --out {new}/a.csv": "'a' has 1 missing values",
+    PREDICT + "gap.parquet --out {new}/a.csv": "Row 0 (from 0) of",
     PREDICT + "narrow.npy --out {new}/a.csv": "of kind 'array', but the model takes a table",
     PREDICT + "pictures --out {new}/a.csv": "of kind 'images', but the model takes a table",
     PREDICT + "fits.parquet --out {new}/none/a.csv": "cannot be written",
@@ -113,6 +135,15 @@ REFUSED = {
     "evaluate {place}/table {place}/fits.parquet --label y --positive ja": "--positive names",
     FIT.replace("fits.parquet", "semicolons.csv") + "--label y --positive 1": "by ';'",
     "inspect {place}/none": "does not exist",
+    PAIR.replace("new.", "fits."): "are the same",
+    PAIR.replace("new.", "indexed."): "looks like the index of a data frame",
+    PREDICT + "fits.parquet --out /proc/a.csv": "cannot be written",
+    "rank {place}/table {place}/fits.parquet --out /proc/a.csv": "cannot be written",
+    "report {place}/table --out /proc/a.html": "cannot be written",
+    PREDICT + "fits.parquet --out {new}/" + 300 * "a" + ".csv": "name too long",
+    PREDICT + 300 * "a" + " --out {new}/a.csv": "name too long",
+    "inspect {new}/" + 300 * "a": "name too long",
+    "evaluate {place}/table {place}/unknown.parquet": "has 60 samples without a label",
 }
 
 
@@ -137,7 +168,7 @@ def test_command__bad__code_and_sentence_and_nothing_written(
     arguments = [part.format(place=place, new=tmp_path / "new") for part in line.split()]
     assert main(arguments) == code
     error = capsys.readouterr().err
-    assert words in " ".join(error.replace("│", " ").split())
+    assert words.lower() in " ".join(error.replace("│", " ").split()).lower()
     if code == 1:
         assert error.startswith("vqpu: ")
         assert error.count("\n") == 1

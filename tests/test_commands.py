@@ -15,7 +15,9 @@ from tests.command_line import QUICK, fit_table, read_csv, run, run_json, write_
 from tests.support import fast_classifier
 from vqpu.cli import main
 from vqpu.evidence import read_evidence
+from vqpu.inputs import PUData
 from vqpu.modelfiles import read_extra
+from vqpu.serving import METHODS, compare
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
@@ -231,6 +233,24 @@ def test_fit__one_folder_and_a_file_of_labels(
     evidence = read_evidence(tmp_path / "model")
     assert (evidence.n_positive, evidence.n_unlabeled) == (15, 65)
     assert vqpu.load(tmp_path / "model").input_shape_ == (1, 16, 16)
+    ranking = ("rank", tmp_path / "model", pictures / "heap", "--top", 99)
+    assert run_json(capsys, *ranking)["n_labeled"] == 0
+    hidden = run_json(capsys, *ranking, "--labels", tmp_path / "labels.csv")
+    assert (hidden["n_seen"], hidden["n_labeled"]) == (65, 15)
+    assert not {Path(row["name"]).name for row in hidden["best"]} & {*known}
+    judging = ("evaluate", tmp_path / "model", pictures / "heap", "--labels")
+    refusal = run(capsys, *judging, tmp_path / "labels.csv", code=1)
+    assert "labels.csv has 65 samples without a label" in refusal
+
+
+def test_rank__sheet_among_the_pictures__refused(
+    pictures: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ranking = ("rank", pictures / "model", pictures / "heap", "--top", 3, "--sheet")
+    before = (pictures / "heap" / "red000.png").read_bytes()
+    for name in ("red000.png", "sheet.png"):
+        assert "one more picture" in run(capsys, *ranking, pictures / "heap" / name, code=2)
+    assert (pictures / "heap" / "red000.png").read_bytes() == before
 
 
 def test_predict__broken_picture__refused_by_name_or_left_out(
@@ -298,7 +318,8 @@ def test_table_with_missing_values__skipped_by_every_command(
     path = tmp_path / "some.csv"
     path.write_text("\n".join(lines) + "\n")
     command = ("predict", table / "model", path, "--out", tmp_path / "a.csv")
-    assert "Column 'x1' has 2 missing values" in run(capsys, *command, code=1)
+    refusal = run(capsys, *command, code=1)
+    assert f"Row 'r2' of {path}: missing value in 'x1'. Column 'x1' has missing values" in refusal
     assert "238 samples" in run(capsys, *command, "--skip-broken")
     kept = [f"r{number}" for number in range(240) if number not in (2, 4)]
     assert [row["id"] for row in read_csv(tmp_path / "a.csv")] == kept
@@ -378,6 +399,46 @@ def test_compare__table__a_row_a_method(table: Path, capsys: pytest.CaptureFixtu
     aucs = [row["proxy_auc"] for row in found["rows"]]
     assert aucs == sorted(aucs, reverse=True)
     assert all(0 <= row["recall"] <= 1 for row in found["rows"])
+
+
+class _Leaking:
+    """Calls P and nothing of U positive: the precision of that cannot be estimated."""
+
+    def __init__(self, random_state: int = 0, alpha: float | None = None) -> None:
+        self.random_state, self.alpha = random_state, alpha
+
+    def get_params(self) -> dict[str, Any]:
+        return {"random_state": self.random_state, "alpha": self.alpha}
+
+    def set_params(self, **parameters: Any) -> _Leaking:
+        vars(self).update(parameters)
+        return self
+
+    def fit(self, X: Any, y: Any) -> _Leaking:  # noqa: ARG002
+        assert self.alpha == 0.4, "--alpha reaches methods that need it"
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        return X[:, 0] - 0.5
+
+
+class _Fair(_Leaking):
+    def decision_function(self, X: Any) -> Any:
+        return X[:, 1]
+
+
+def test_compare__a_method_that_cannot_be_scored__hides_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    y = (np.arange(80) % 2).astype(np.int8)
+    X = np.stack([y, np.random.default_rng(0).normal(size=80)], axis=1)
+    monkeypatch.setitem(METHODS, "leaking", _Leaking)
+    monkeypatch.setitem(METHODS, "fair", _Fair)
+    data = PUData(X, y, range(80))
+    found = compare(data, ["leaking", "fair"], scenario="case-control", alpha=0.4)
+    assert found.rows[0]["method"] == "fair"
+    assert 0 < found.rows[0]["recall"] < 1
+    assert "not one unlabelled" in found.rows[1]["error"]
 
 
 def test_export__pictures__onnxruntime_gives_the_scores_of_predict(

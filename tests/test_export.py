@@ -122,5 +122,5 @@ def test_export__bad_requests__refused(tmp_path: Path) -> None:
     model = fast_classifier().fit(*vectors())
     with pytest.raises(UsageError, match=r"must end in \.onnx"):
         export_onnx(model, tmp_path / "model.txt")
-    with pytest.raises(OutputError, match=r"give a \.onnx in an existing folder"):
+    with pytest.raises(OutputError, match="give a file in an existing folder"):
         export_onnx(model, tmp_path / "nowhere" / "model.onnx")

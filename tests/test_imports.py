@@ -16,6 +16,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "vqpu"
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "_atomic": set(),
+    "_targets": {"errors", "_atomic"},
     "_finite": set(),
     "modelfiles": {"errors", "_atomic"},
     "_labels": {"errors"},
@@ -69,16 +70,19 @@ ALLOWED: dict[str, set[str]] = {
     },
     "reproduce": {"errors", "_atomic", "_classifier", "_twomeans", "experiments", "rivals"},
     "evidence": {"errors", "_classifier", "_sources", "diagnostics", "inputs", "modelfiles"},
-    "export": {"errors", "_atomic", "_classifier", "nn"},
+    "export": {"errors", "_classifier", "_targets", "nn"},
     "serving": {
-        "errors", "_atomic", "_classifier", "_contract", "_loading", "_parameters", "evidence",
+        "errors", "_classifier", "_contract", "_loading", "_parameters", "_targets", "evidence",
         "inputs", "metrics", "modelfiles", "rivals", "scenarios",
     },
     "report": {
-        "errors", "_classifier", "_loading", "_parameters", "_saving", "diagnostics", "evidence",
-        "modelfiles", "serving", "training",
+        "errors", "_classifier", "_loading", "_parameters", "_saving", "_targets", "diagnostics",
+        "evidence", "modelfiles", "serving", "training",
     },
-    "cli": {"", "errors", "datasets", "experiments", "export", "report", "reproduce", "serving"},
+    "cli": {
+        "", "errors", "_targets", "datasets", "experiments", "export", "report", "reproduce",
+        "serving",
+    },
     "__main__": {"cli"},
 }  # fmt: skip
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -205,11 +207,41 @@ def test_write__numbers__same_values_with_and_without_pyarrow(
 def test_write__name_that_is_no_unicode__refused_in_csv_kept_in_jsonl(tmp_path: Path) -> None:
     name = b"caf\xe9.png".decode("utf-8", "surrogateescape")
     parts = [Answers([name], np.array([1]), np.zeros(1), np.full(1, 0.5))]
-    with pytest.raises(InputError, match="not Unicode"):
-        write_answers(tmp_path / "a.csv", "path", parts)
+    for ending in ("csv", "parquet"):
+        with pytest.raises(InputError, match=r"the name 'caf\\udce9\.png', which is not Unicode"):
+            write_answers(tmp_path / f"a.{ending}", "path", parts)
     assert not list(tmp_path.iterdir())
     write_answers(tmp_path / "a.jsonl", "path", parts)
     assert json.loads((tmp_path / "a.jsonl").read_text())["path"] == name
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_write__stream_fails_halfway__one_error_and_no_file(ending: str, tmp_path: Path) -> None:
+    def stream() -> Iterator[Answers]:
+        yield Answers(range(2), np.arange(2), np.zeros(2), np.full(2, 0.5))
+        raise InputError("Row 2 is broken.")
+
+    with pytest.raises(InputError, match="Row 2"):
+        write_answers(tmp_path / f"a.{ending}", "id", stream())
+    gc.collect()  # a writer that was not closed complains here
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_write__permissions__those_of_the_umask_or_of_the_old_file(
+    ending: str, tmp_path: Path
+) -> None:
+    parts = [Answers(range(2), np.arange(2), np.zeros(2), np.full(2, 0.5))]
+    path = tmp_path / f"a.{ending}"
+    before = os.umask(0o077)
+    try:
+        write_answers(path, "id", parts)
+    finally:
+        os.umask(before)
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o640)
+    write_answers(path, "id", parts)
+    assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_open_model__saved_in_python__takes_arrays(tmp_path: Path) -> None:

@@ -242,7 +242,7 @@ def test_killed_decode__leaves_nothing_finished(folders: tuple[Path, Path]) -> N
     cache = folders[0].parent / "cache"
     program = [sys.executable, "-c", KILLED, *map(str, folders), str(cache)]
     assert subprocess.run(program, check=False).returncode == -9
-    assert [path.name[:10] for path in (cache / "images").iterdir()] == [".decoding-"]
+    assert [path.name[:10] for path in (cache / "images").iterdir()] == [".decoding."]
     assert len(read(folders).X) == 7
 
 
@@ -352,6 +352,18 @@ def test_overlapping_folders__refused(folders: tuple[Path, Path]) -> None:
     for pair in ((folders[0], folders[0]), (folders[1] / "deep", folders[1])):
         with pytest.raises(InputError, match="overlap"):
             read(pair)
+
+
+def test_folders_that_share_one_by_a_link__refused(folders: tuple[Path, Path]) -> None:
+    (folders[1] / "known").symlink_to(folders[0], target_is_directory=True)
+    with pytest.raises(InputError, match="overlap"):
+        read(folders)
+
+
+def test_stream__broken_file__named_without_a_count(folders: tuple[Path, Path]) -> None:
+    (folders[0] / "1.png").write_bytes(b"no picture")
+    with pytest.raises(BrokenImageError, match=r"1\.png cannot be used: .*--skip-broken"):
+        list(iter_images(folders[0], size=16, mode="RGB"))
 
 
 @pytest.mark.parametrize(

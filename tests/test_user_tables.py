@@ -274,10 +274,10 @@ SCHEMA = TableSchema(
         ({"n": None}, "lacks the column 'n'. It has 'b', 'c'"),
         ({"n": ["1", "2"]}, "'n' is of type string, but was a number in training"),
         ({"b": [1, 0]}, "'b' is of type int64, but was a boolean"),
-        ({"c": ["x", "new"]}, "'c' has 1 rows with values that training never saw: 'new'. Known"),
+        ({"c": ["x", "new"]}, "'c' has values that training never saw: 'new'. Known"),
         ({"c": pa.array(["x", "new"]).dictionary_encode()}, "never saw: 'new'"),
-        ({"c": ["x", None]}, "'c' has 1 missing values among 2 rows"),
-        ({"n": [1.0, float("nan")]}, "'n' has 1 missing values"),
+        ({"c": ["x", None]}, "'c' has missing values"),
+        ({"n": [1.0, float("nan")]}, "'n' has missing values"),
         ({"n": [1.0, float("inf")]}, "'n' holds infinite"),
     ],
 )
@@ -389,6 +389,33 @@ def test_row_numbers__of_two_tables_and_many_batches__warned_of(
     ]
     with pytest.warns(RowNumberWarning, match="row to row in 'n', as"):
         read_tables(*paths)
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+def test_saved_index__refused_by_name(name: str, tmp_path: Path) -> None:
+    columns = {name: np.random.default_rng(0).permutation(60), "x": [1.0, 2.0, 4.0] * 20}
+    path = write(tmp_path / "data.csv", pa.table(columns | {"y": np.arange(60) % 2}))
+    with pytest.raises(InputError, match=rf"{name!r} looks like the index of a data frame.*--drop"):
+        read_table(path, label="y", positive=1)
+    assert read_table(path, label="y", positive=1, drop=[name]).X.shape == (60, 1)
+    assert read_table(path, label="y", positive=1, id_column=name).X.shape == (60, 1)
+
+
+def test_ids__of_64_bits_without_a_sign__are_text(tmp_path: Path) -> None:
+    keys = pa.array([2**64 - 1, 5, 0, 2**63], pa.uint64())
+    table = pa.table({"key": keys, "x": [1.0, 2.0, 4.0, None], "y": [1, 0, 0, 0]})
+    path = write(tmp_path / "data.parquet", table)
+    with pytest.warns(BrokenRowWarning, match=r"\(9223372036854775808: missing"):
+        data = read_table(path, label="y", positive=1, id_column="key", on_broken="skip")
+    assert data.names == ["18446744073709551615", "5", "0"]
+
+
+def test_broken_row__id_zero_is_an_id(tmp_path: Path) -> None:
+    table = pa.table({"key": [7, 0, 8, 9], "x": [1.0, None, 4.0, 3.0], "y": [1, 0, 0, 0]})
+    path = write(tmp_path / "data.parquet", table)
+    with pytest.warns(BrokenRowWarning, match=r"\(0: missing"):
+        data = read_table(path, label="y", positive=1, id_column="key", on_broken="skip")
+    assert data.broken[0].name == 0
 
 
 INCOMPLETE = {

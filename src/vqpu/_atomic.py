@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -14,18 +15,26 @@ from typing import IO, BinaryIO
 def replacing(path: Path) -> Iterator[BinaryIO]:
     """Give a temporary file that takes the place of ``path`` when the block ends well.
 
-    When the block fails, the temporary file is removed and ``path`` stays as it was.
+    When the block fails, the temporary file is removed and ``path`` stays as it was. A file that
+    is replaced hands its permissions on; a new one has those of the user's umask.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = name_beside(path)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
+            with suppress(FileNotFoundError):
+                os.fchmod(handle, stat.S_IMODE(os.stat(path).st_mode))
             yield file
-            os.fchmod(file.fileno(), 0o644)
-            put_in_place(file, Path(name), path)
+            put_in_place(file, temporary, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
+
+
+def name_beside(path: Path) -> Path:
+    """Return a hidden name in the folder of ``path`` that nothing else has."""
+    return path.parent / f".{path.name}.{secrets.token_hex(6)}"
 
 
 def put_in_place(file: IO[bytes], temporary: Path, path: Path) -> None:

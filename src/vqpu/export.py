@@ -16,9 +16,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from vqpu._atomic import replacing
 from vqpu._classifier import VQKMeansClassifier
-from vqpu.errors import ExportError, MissingDependencyError, OutputError, UsageError
+from vqpu._targets import check_target, writing
+from vqpu.errors import ExportError, MissingDependencyError, UsageError
 from vqpu.nn import project_on_anchors
 
 COLUMNS_KEY = "vqpu.columns"
@@ -164,11 +164,8 @@ def export_onnx(
     samples = _random_samples(model, shape, _input_dtype(dtype or _default_dtype(shape)))
     content = _to_onnx(graph, samples, feature_names)
     exported = _compare(model, graph, content, samples, path)
-    try:
-        with replacing(path) as file:
-            file.write(content)
-    except OSError as error:
-        raise OutputError(f"{path} cannot be written: {error.strerror or error}.") from error
+    with writing(path) as file:
+        file.write(content)
     return exported
 
 
@@ -177,10 +174,7 @@ def _check_request(model: Any, path: Path) -> None:
         raise ExportError(
             f"Only VQKMeansClassifier can be exported. Got {type(model).__name__} instead."
         )
-    if path.suffix.lower() != ".onnx":
-        raise UsageError(f"{path} must end in .onnx: that is what is written.")
-    if not path.resolve().parent.is_dir():
-        raise OutputError(f"{path} cannot be written: give a .onnx in an existing folder.")
+    check_target(path, (".onnx",))
     try:
         import onnx  # noqa: F401
         import onnxruntime  # noqa: F401

@@ -50,6 +50,10 @@ def run(arguments: list[str]) -> int:
         except VqpuError as error:
             print(f"vqpu: {error}", file=sys.stderr)
             return 2 if isinstance(error, (UsageError, ParameterError)) else 1
+        except OSError as error:  # a folder that may not be entered, a name that is too long
+            where = f"{error.filename}: " if error.filename else ""
+            print(f"vqpu: {where}{error.strerror or error}.", file=sys.stderr)
+            return 1
     return 0
 
 

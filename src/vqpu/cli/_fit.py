@@ -145,7 +145,10 @@ def compare(
     ] = "case-control",
     alpha: Annotated[
         float | None,
-        typer.Option(help="Share of positives among the unlabelled. Default: estimated."),
+        typer.Option(
+            help="Share of positives among the unlabelled, also for methods that need it. Default: "
+            "estimated."
+        ),
     ] = None,
     assignments: Assignments = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split and of training.")] = 0,
@@ -157,7 +160,7 @@ def compare(
     All scores are estimates from PU labels: no negatives are needed.
     """
     from vqpu.serving import compare as compare_methods
-    from vqpu.serving import fit_settings, parse_assignments, read_sources
+    from vqpu.serving import fit_settings, method_parameters, parse_assignments, read_sources
 
     sources = _given(
         data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
@@ -165,13 +168,15 @@ def compare(
         image_size=image_size, image_mode=image_mode,
         on_broken="skip" if skip_broken else None,
     )  # fmt: skip
+    names = [name.strip() for name in methods.split(",") if name.strip()]
+    parameters = parse_assignments(assignments or [], method_parameters(names))
     found = compare_methods(
         read_sources(fit_settings(None, sources), quiet=quiet).data,
-        [name.strip() for name in methods.split(",") if name.strip()],
+        names,
         scenario=scenario,
         alpha=alpha,
         seed=seed,
-        parameters=parse_assignments(assignments or []),
+        parameters=parameters,
         report=lambda name: None if quiet else print(f"fitting {name}", file=sys.stderr),
     )
     if as_json:
@@ -182,6 +187,9 @@ def compare(
 
 def _given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
+
+
+_POPULATION = {"case-control": "the unlabelled", "single-set": "all samples"}
 
 
 def _print_comparison(found: Any) -> None:
@@ -199,6 +207,7 @@ def _print_comparison(found: Any) -> None:
         f"trained on; {found.scenario}, alpha = {found.alpha:.3f} ({found.alpha_from}).\n"
         "auc, recall, precision and f1 are those of positives against negatives, estimated without "
         "negatives; proxy_auc is\nthe AUC of labelled against unlabelled samples, lee_liu is "
-        "recall squared over the share of all samples called positive. More is better\nin all of "
-        "them; called_positive, the share of the unlabelled called positive, should be near alpha."
+        f"recall squared over the share of {_POPULATION[found.scenario]} called\npositive. More is "
+        "better in all of them; called_positive, the share of the unlabelled called positive, "
+        "should be near alpha."
     )

@@ -33,9 +33,11 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
 ) -> None:
     """Write a model as one ONNX graph and check it against the model on the spot."""
+    from vqpu._targets import check_target
     from vqpu.export import export_onnx
     from vqpu.serving import open_model
 
+    check_target(onnx, (".onnx",), model_path=model)
     estimator, contract = open_model(model)
     columns = None if contract.schema is None else contract.schema.feature_names
     done = export_onnx(

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from vqpu.errors import UsageError
+
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
 InputPath = Annotated[
     str,
@@ -76,12 +78,22 @@ def rank(
             help="Let rows compete that the label column says are positive already.",
         ),
     ] = False,
+    labels: Annotated[
+        Path | None,
+        typer.Option(help="CSV of labels of a folder: files it calls positive do not compete."),
+    ] = None,
+    file_column: Annotated[str, typer.Option(help="Its column of file names.")] = "file",
     id_column: IdColumn = None,
     skip_broken: SkipBroken = False,
     as_json: AsJson = False,
 ) -> None:
     """List the most likely hidden positives, best first."""
-    from vqpu.serving import rank_file
+    from vqpu.serving import MOST_TILES, rank_file
+
+    if include_labeled and labels is not None:
+        raise UsageError(
+            "--labels leaves labelled files out, --include-labeled does not: give one of them."
+        )
 
     ranked = rank_file(
         model,
@@ -90,6 +102,8 @@ def rank(
         out=out,
         sheet=sheet,
         include_labeled=include_labeled,
+        labels_file=labels,
+        file_column=file_column,
         id_column=id_column,
         on_broken="skip" if skip_broken else "raise",
     )
@@ -101,7 +115,8 @@ def rank(
         print(json.dumps({**counts, "best": best}))
         return
     for place, (name, _, score, probability) in enumerate(rows, 1):
-        print(f"{place:5}  {probability:.4f}  {score:9.3f}  {name}")
+        shown = str(name).encode("utf-8", "backslashreplace").decode()
+        print(f"{place:5}  {probability:.4f}  {score:9.3f}  {shown}")
     left_out = [
         f"{count} {kind} ones left out"
         for count, kind in ((ranked.n_labeled, "labelled"), (ranked.n_broken, "broken"))
@@ -109,6 +124,8 @@ def rank(
     ]
     aside = f" ({', '.join(left_out)})" if left_out else ""
     typer.echo(f"best {len(rows)} of {ranked.n_seen} samples{aside}", err=True)
+    if sheet is not None and len(rows) > MOST_TILES:
+        typer.echo(f"{sheet} shows the first {MOST_TILES} of them", err=True)
 
 
 def evaluate(

@@ -71,8 +71,14 @@ def download(
 
 
 def _check_present(target: Path, remote: Remote) -> None:
-    with target.open("rb") as file:
-        fault = digest_fault(file, remote.digests)
+    try:
+        with target.open("rb") as file:
+            fault = digest_fault(file, remote.digests)
+    except OSError as error:
+        raise DownloadError(
+            f"{target} is there, but cannot be read: {error.strerror}. Move it "
+            "away and fetch again."
+        ) from error
     if fault:
         raise DownloadError(f"{target} is there, but {fault}. Move it away and fetch again.")
 

@@ -15,7 +15,6 @@ import json
 import math
 import os
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -24,7 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu._atomic import replacing, sync_folder
+from vqpu._atomic import name_beside, replacing, sync_folder
 from vqpu.errors import BrokenImageError, CacheError, InputError
 from vqpu.inputs._decode import ImageFile, ImageRule, decode_image
 
@@ -157,13 +156,13 @@ def _build_entry(
     rule: ImageRule,
     progress: Progress,
 ) -> None:
-    folder = Path(tempfile.mkdtemp(dir=target.parent, prefix=".decoding-"))
+    folder = name_beside(target.with_name("decoding"))
+    folder.mkdir()
     try:
         broken = _write_pixels(folder / "pixels.u8", files, digests, rule, progress)
         manifest: dict[str, Any] = {"n_good": len(files) - len(broken), "broken": broken}
         with replacing(folder / "manifest.json") as file:
             file.write(json.dumps(manifest).encode())
-        os.chmod(folder, 0o755)
         if _open_entry(target, rule) is None:  # else another process was faster
             shutil.rmtree(target, ignore_errors=True)
             os.rename(folder, target)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple
 
@@ -76,10 +76,23 @@ def _walk(root: Path) -> Iterator[tuple[str, list[str]]]:
         yield parent, [name for name in names if not name.startswith(".")]
 
 
-def check_apart(positives: str | Path, unlabeled: str | Path) -> None:
-    """Refuse two folders of which one holds the other: its images would count twice."""
-    first, second = Path(positives).resolve(), Path(unlabeled).resolve()
-    if first == second or first in second.parents or second in first.parents:
+def check_apart(
+    positives: str | Path,
+    unlabeled: str | Path,
+    first: Sequence[Path],
+    second: Sequence[Path],
+) -> None:
+    """Refuse two folders that share one, be it by a link: its images would be in both sets.
+
+    Parameters
+    ----------
+    positives, unlabeled : path
+    first, second : sequence of Path
+        The images found in them.
+    """
+    places = [{str(path.parent) for path in paths} for paths in (first, second)]
+    real = [{os.path.realpath(place) for place in some} for some in places]
+    if real[0] & real[1] or Path(positives).resolve() == Path(unlabeled).resolve():
         raise InputError(
             f"positives ({positives}) and unlabeled ({unlabeled}) overlap, so images would be in "
             "both sets. Expected two folders side by side: move one out of the other."
@@ -111,6 +124,36 @@ def read_label_file(
     y = np.array([label == str(positive) for _, label in rows], dtype=np.int8)
     check_both_kinds(y, str(labels), positive, [label for _, label in rows])
     return LabeledFiles([folder / name for name in names], y)
+
+
+def count_unlabeled_files(labels: str | Path, file_column: str, label_column: str) -> int:
+    """Return how many files a CSV of labels names without a label.
+
+    Parameters
+    ----------
+    labels : path
+    file_column, label_column : str
+    """
+    path = Path(labels)
+    check_regular_file(path)
+    return sum(not label for _, label in _rows(path, file_column, label_column))
+
+
+def positive_files(
+    labels: str | Path, positive: Any, file_column: str, label_column: str
+) -> frozenset[str]:
+    """Return the names of the files that a CSV of labels calls positive.
+
+    Parameters
+    ----------
+    labels : path
+    positive : object
+    file_column, label_column : str
+    """
+    path = Path(labels)
+    check_regular_file(path)
+    rows = _rows(path, file_column, label_column)
+    return frozenset(name for name, label in rows if label == str(positive))
 
 
 def _rows(labels: Path, file_column: str, label_column: str) -> Iterator[tuple[str, str]]:

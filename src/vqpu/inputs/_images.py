@@ -19,6 +19,7 @@ from vqpu.inputs._samples import ON_BROKEN, Broken, Chunk, PUData, describe_brok
 from vqpu.inputs._spool import cache_folder
 
 _DEFAULT_RULE = ImageRule()
+_REPAIR = 'Repair or remove it, or leave such files out with on_broken="skip" (--skip-broken).'
 
 
 def read_image_folders(
@@ -66,7 +67,7 @@ def read_image_folders(
     """
     rule = _checked_rule(size, mode, max_pixels, on_broken)
     first, second = find_images(positives), find_images(unlabeled)
-    check_apart(positives, unlabeled)
+    check_apart(positives, unlabeled, first, second)
     y = np.repeat(np.array([1, 0], np.int8), [len(first), len(second)])
     return _read(first + second, y, rule, on_broken, cache_dir, progress)
 
@@ -181,9 +182,7 @@ def _report(broken: Sequence[Broken], n_files: int, on_broken: str) -> None:
         return
     found = describe_broken(broken, n_files, "images")
     if on_broken == "raise":
-        raise BrokenImageError(
-            f'{found} Repair or remove them, or pass on_broken="skip" (--skip-broken).'
-        )
+        raise BrokenImageError(f"{found} {_REPAIR}")
     warnings.warn(f"{found} They are left out.", BrokenImageWarning, stacklevel=4)
 
 
@@ -194,9 +193,9 @@ def _decode_chunk(paths: Sequence[Path], rule: ImageRule, on_broken: str) -> Chu
             with open_image_file(path, rule) as file:
                 rows.append(decode_image(file, rule))
         except BrokenImageError as error:
-            broken.append(Broken(str(path), str(error)))
             if on_broken == "raise":
-                _report(broken, len(paths), on_broken)
+                raise BrokenImageError(f"{path} cannot be used: {error}. {_REPAIR}") from error
+            broken.append(Broken(str(path), str(error)))
         else:
             names.append(str(path))
     X = np.stack(rows) if rows else np.empty((0, *rule.shape), np.uint8)

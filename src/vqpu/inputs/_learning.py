@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Collection
 from typing import Any
@@ -21,6 +22,8 @@ from vqpu.inputs._schema import (
 )
 
 _ENOUGH_ROWS = 20  # fewer may rise by chance
+# What pandas calls an index without a name: in Parquet, in CSV, and in CSV read and saved again.
+_SAVED_INDEX = re.compile(r"__index_level_\d+__||Unnamed: \d+")
 
 
 class SchemaLearner:
@@ -147,6 +150,13 @@ class SchemaLearner:
             )
         if not kinds:
             raise InputError("The table has no column left to learn from.")
+        saved = [name for name in kinds if _SAVED_INDEX.fullmatch(name)]
+        if saved:
+            raise InputError(
+                f"{first_few(saved)} looks like the index of a data frame, which says where a row "
+                "stood, not what it is. Leave it out with drop=[...] (--drop), name rows by it "
+                "with id_column= (--id), or save the table without its index."
+            )
         return {name: kind for name, kind in kinds.items() if kind is not None}
 
     def _add_categories(self, name: str, values: Any) -> None:

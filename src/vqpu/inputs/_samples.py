@@ -91,7 +91,7 @@ def kind_of(path: str | Path) -> str:
     vqpu.errors.InputError: reviews.csv does not exist.
     """
     path = Path(path)
-    if path.is_dir():
+    if os.path.isdir(path):  # False, not an error, where it may not be looked at
         return "images"
     check_regular_file(path)
     ending = path.suffix.lower()

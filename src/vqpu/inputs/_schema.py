@@ -296,7 +296,7 @@ def _check_nothing_missing(name: str, values: Any) -> None:
     n_missing = count_missing(values)
     if n_missing:
         raise InputError(
-            f"Column {name!r} has {n_missing} missing values among {len(values)} rows. "
+            f"Column {name!r} has missing values. "
             'They are never guessed at: fill them, or leave such rows out with on_broken="skip" '
             "(--skip-broken)."
         )
@@ -311,7 +311,7 @@ def _category_codes(column: Column, values: Any) -> NDArray[np.int64]:
     if codes.null_count:
         unknown = pc.unique(values.filter(pc.is_null(codes)))
         raise InputError(
-            f"Column {column.name!r} has {codes.null_count} rows with values that training never "
+            f"Column {column.name!r} has values that training never "
             f"saw: {first_few(unknown[:6].to_pylist())}. Known are {first_few(column.categories)}. "
             'Such rows are left out with on_broken="skip" (--skip-broken).'
         )

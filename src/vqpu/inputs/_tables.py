@@ -184,6 +184,19 @@ def table_columns(path: str | Path) -> list[str]:
     return names
 
 
+def count_unlabeled(path: str | Path, label: str) -> int:
+    """Return how many rows of a table have no label.
+
+    Parameters
+    ----------
+    path : path
+    label : str
+        Column of labels.
+    """
+    table = open_table(path, text=[label])
+    return sum(count_missing(batch.column(label)) for batch in stream(table, [label], 1))
+
+
 def _reading(label: str | None, positive: Any, id_column: str | None, on_broken: str) -> _Reading:
     check_choice("on_broken", on_broken, ON_BROKEN)
     return _Reading(label, positive, id_column, on_broken)
@@ -278,14 +291,36 @@ def _encoded(
     for batch in stream(table, columns, schema.n_features):
         reasons = schema.unusable(batch) if reading.skips else {}
         names, broken = _names(batch, next_row, reading.id_column, reasons)
-        next_row += batch.num_rows
         usable = _usable(batch, reasons)
         y = None
         if reading.label is not None:
             y = _labels(reading.label, reading.positive, usable.column(reading.label))
-        yield Chunk(schema.encode(usable), names, y, broken)
+        try:
+            X = schema.encode(usable)
+        except InputError as error:
+            raise _at_first_row(error, table, schema, batch, next_row, reading) from error
+        next_row += batch.num_rows
+        yield Chunk(X, names, y, broken)
     if next_row == start:
         raise InputError(f"{table.path} has no rows.")
+
+
+def _at_first_row(
+    error: InputError,
+    table: TableFile,
+    schema: TableSchema,
+    batch: Any,
+    first_row: int,
+    reading: _Reading,
+) -> InputError:
+    """Return the error with the row that it met first, if it lies with single rows."""
+    reasons = schema.unusable(batch)
+    if reading.skips or not reasons:
+        return error
+    place = min(reasons)
+    _, (first, *_) = _names(batch, first_row, reading.id_column, {place: reasons[place]})
+    row = f"Row {first.name!r}" if reading.id_column else f"Row {first.name} (from 0)"
+    return InputError(f"{row} of {table.path}: {reasons[place]}. {error}")
 
 
 def _names(
@@ -301,10 +336,14 @@ def _names(
         return [n for n in numbers if n - first_row not in reasons] or numbers[:0], broken
     ids = batch.column(id_column)
     broken = tuple(
-        Broken(ids[place].as_py() or f"row {numbers[place]}", reasons[place])
+        Broken(_name_of(ids[place].as_py(), numbers[place]), reasons[place])
         for place in sorted(reasons)
     )
     return _ids(id_column, _usable(batch.select([id_column]), reasons).column(id_column)), broken
+
+
+def _name_of(row_id: Any, number: int) -> Any:
+    return f"row {number}" if row_id is None or row_id == "" else row_id
 
 
 def _labels(label: str, positive: Any, values: Any) -> NDArray[np.int8]:
@@ -344,5 +383,9 @@ def _ids(name: str, values: Any) -> list[Any]:
     n_missing = count_missing(values)
     if n_missing:
         raise InputError(f"The id column {name!r} has {n_missing} missing values.")
-    ids: list[Any] = (short_text(name, values) if is_text else values).to_pylist()
+    if is_text:
+        values = short_text(name, values)
+    elif values.type == pa.uint64():  # hashes, which no int64 holds, are names like others
+        values = values.cast(pa.string())
+    ids: list[Any] = values.to_pylist()
     return ids

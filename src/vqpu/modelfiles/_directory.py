@@ -6,11 +6,11 @@ import contextlib
 import ctypes
 import os
 import shutil
+import stat
 import sys
-import tempfile
 from pathlib import Path
 
-from vqpu._atomic import sync_folder
+from vqpu._atomic import name_beside, sync_folder
 
 _HERE = -100  # AT_FDCWD: paths are relative to the working directory
 _EXCHANGE = 2  # RENAME_EXCHANGE
@@ -19,8 +19,8 @@ _EXCHANGE = 2  # RENAME_EXCHANGE
 def write_directory(path: Path, contents: dict[str, bytes]) -> None:
     """Make ``path`` a directory of exactly these files, all of them on disk, or change nothing.
 
-    What was there before is kept until the new directory has taken its place. An ``OSError`` means
-    that the old one is still there.
+    What was there before is kept until the new directory has taken its place, with the permissions
+    of the old one. An ``OSError`` means that the old one is still there.
 
     Parameters
     ----------
@@ -31,11 +31,13 @@ def write_directory(path: Path, contents: dict[str, bytes]) -> None:
     """
     if not path.parent.is_dir():
         path.parent.mkdir(parents=True)
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    temporary = name_beside(path)
+    temporary.mkdir()
     try:
         for name, content in contents.items():
             _write_file(temporary / name, content)
-        temporary.chmod(0o755)
+        if path.exists():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         sync_folder(temporary)
         _take_place(temporary, path)
     finally:

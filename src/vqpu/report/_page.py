@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vqpu._parameters import check_integer
-from vqpu.errors import OutputError, UsageError
+from vqpu._targets import check_target, writing
 from vqpu.report._answer import alpha_check, changed_parameters, facts, verdict
 from vqpu.report._codes import code_map, code_usage
 from vqpu.report._curves import check_rows, score_histogram, stopping_curve
 from vqpu.report._drawing import draw_histogram, draw_map, draw_stopping, draw_usage
 from vqpu.report._galleries import galleries
 from vqpu.report._subject import Subject, read_subject
-from vqpu.serving import writing
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -60,24 +59,11 @@ def write_report(model_path: str | os.PathLike[str], out: str | os.PathLike[str]
         Ends in .html, in an existing folder that is not the model's.
     """
     target = Path(out)
-    _check_target(target, Path(model_path))
+    check_target(target, _ENDINGS, model_path=model_path)
     # A file name may hold bytes that are no text; they are shown as question marks.
     page = make_report(model_path).encode("utf-8", "replace")
     with writing(target) as file:
         file.write(page)
-
-
-def _check_target(target: Path, model_path: Path) -> None:
-    if target.suffix.lower() not in _ENDINGS:
-        raise UsageError(f"{target} must end in .html: that is what a report is.")
-    folder = target.resolve().parent
-    if not folder.is_dir() or target.is_dir():
-        raise OutputError(f"{target} cannot be written: give a file in an existing folder.")
-    if folder == model_path.resolve():
-        raise UsageError(
-            f"{target} lies in the model's own directory, where a further file makes the model "
-            "unreadable. Choose another folder."
-        )
 
 
 def _parts(subject: Subject, seed: int) -> dict[str, Any]:

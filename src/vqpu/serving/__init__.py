@@ -3,6 +3,7 @@
 from vqpu.serving._comparison import METHODS as METHODS
 from vqpu.serving._comparison import Comparison as Comparison
 from vqpu.serving._comparison import compare as compare
+from vqpu.serving._comparison import method_parameters as method_parameters
 from vqpu.serving._evaluation import evaluate as evaluate
 from vqpu.serving._evaluation import evaluate_file as evaluate_file
 from vqpu.serving._fitting import fit_files as fit_files
@@ -15,6 +16,7 @@ from vqpu.serving._models import is_model as is_model
 from vqpu.serving._models import open_model as open_model
 from vqpu.serving._prediction import predict_file as predict_file
 from vqpu.serving._prediction import rank_file as rank_file
+from vqpu.serving._ranking import MOST_TILES as MOST_TILES
 from vqpu.serving._ranking import Ranked as Ranked
 from vqpu.serving._ranking import draw_sheet as draw_sheet
 from vqpu.serving._scoring import Answers as Answers
@@ -26,4 +28,3 @@ from vqpu.serving._settings import parse_assignments as parse_assignments
 from vqpu.serving._shards import Shard as Shard
 from vqpu.serving._training_data import TrainingData as TrainingData
 from vqpu.serving._training_data import read_sources as read_sources
-from vqpu.serving._writers import writing as writing

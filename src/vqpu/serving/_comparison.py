@@ -14,7 +14,21 @@ from vqpu._parameters import check_choice, check_real
 from vqpu.errors import InputError, ParameterError, VqpuError
 from vqpu.inputs import PUData
 from vqpu.rivals import PU_RIVALS
+from vqpu.scenarios import Scenario
 from vqpu.serving._evaluation import pu_scores
+
+
+def method_parameters(methods: Sequence[str]) -> list[str]:
+    """Return the names of all parameters of some methods.
+
+    Parameters
+    ----------
+    methods : sequence of str
+        Names that are no keys of :data:`METHODS` are passed over.
+    """
+    known = [METHODS[name]().get_params() for name in methods if name in METHODS]
+    return sorted(set().union(*known))
+
 
 METHODS: dict[str, Any] = {"vq": VQKMeansClassifier, **PU_RIVALS}
 _JUDGED_SHARE = 0.25
@@ -70,24 +84,29 @@ def compare(
         Keys of :data:`METHODS`.
     scenario : {"case-control", "single-set"}
     alpha : float or None
-        None takes the estimate of VQ K-means, without it the median of the others'.
+        None takes the estimate of VQ K-means, without it the median of the others'. If given,
+        methods that need it are told.
     seed : int
     parameters : dict or None
         Set on every method that has a parameter of that name, such as ``max_steps``.
     report : callable
         Told the name of each method before it is fitted.
     """
+    Scenario.parse(scenario)
     _check_request(methods, alpha, parameters or {})
     judged = _judged_rows(data.y, seed)
     rest = np.setdiff1d(np.arange(len(data.y)), judged)
     fitted: dict[str, _Fitted | VqpuError] = {}
     for name in methods:
         report(name)
-        model = _make(name, seed, parameters or {})
+        model = _make(name, seed, ({} if alpha is None else {"alpha": alpha}) | (parameters or {}))
         try:
             fitted[name] = _fit(model, data, rest, judged)
         except VqpuError as error:  # one method that cannot be fitted must not hide the others
             fitted[name] = error
+    failures = [found for found in fitted.values() if isinstance(found, VqpuError)]
+    if len(failures) == len(fitted):
+        raise failures[0]
     share, source = _shared_alpha(alpha, fitted)
     rows = [_row(name, found, data.y[judged], scenario, share) for name, found in fitted.items()]
     rows.sort(key=lambda row: -row.get("proxy_auc", -1.0))
@@ -101,8 +120,9 @@ def _check_request(methods: Sequence[str], alpha: float | None, parameters: dict
     if not methods or len(set(methods)) != len(methods):
         raise ParameterError(f"methods must name each method once. Got {list(methods)}.")
     check_real("alpha", alpha, 0, 1, open_low=True, optional=True)
+    known = method_parameters(methods)
     for name in parameters:
-        if not any(name in METHODS[method]().get_params() for method in methods):
+        if name not in known:
             raise ParameterError(f"None of {list(methods)} has a parameter {name!r}.")
 
 
@@ -156,5 +176,8 @@ def _row(
     if not isinstance(found, _Fitted):
         return {"method": name, "error": str(found)}
     called = float((found.scores[y == 0] > 0).mean())
-    scores = pu_scores(y, found.scores, scenario=scenario, alpha=alpha)
+    try:
+        scores = pu_scores(y, found.scores, scenario=scenario, alpha=alpha)
+    except VqpuError as error:
+        return {"method": name, "error": str(error)}
     return {"method": name, "seconds": found.seconds, "called_positive": called, **scores}

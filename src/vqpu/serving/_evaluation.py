@@ -13,6 +13,9 @@ from vqpu.errors import InputError, UsageError, did_you_mean
 from vqpu.inputs import (
     Chunk,
     PUData,
+    count_unlabeled,
+    count_unlabeled_files,
+    iter_table,
     read_array_file,
     read_labeled_images,
     table_columns,
@@ -28,7 +31,7 @@ from vqpu.metrics import (
     score_with_truth,
 )
 from vqpu.scenarios import Scenario
-from vqpu.serving._input_contract import InputContract, check_kind, open_input
+from vqpu.serving._input_contract import InputContract, check_kind
 from vqpu.serving._models import open_model
 from vqpu.serving._scoring import Answers, answers_to
 
@@ -44,6 +47,7 @@ def open_labeled_input(
     labels_file: str | Path | None = None,
     file_column: str = "file",
     on_broken: str = "raise",
+    needs_truth: bool = False,
 ) -> Iterator[Chunk]:
     """Give the samples of labelled input with ``y``, chunk by chunk.
 
@@ -59,6 +63,8 @@ def open_labeled_input(
         For a folder: the CSV with the labels, and its column of file names.
     on_broken : {"raise", "skip"}
         Of images and rows of tables.
+    needs_truth : bool
+        Whether a sample without a label is refused, as nobody knows what it is.
     """
     check_kind(contract, path)
     if contract.kind == "array":
@@ -66,6 +72,8 @@ def open_labeled_input(
             raise UsageError("An .npz file has its labels in y: leave --label and --labels out.")
         return _in_chunks(read_array_file(path))
     label, positive = label or contract.label, positive or contract.positive
+    if contract.kind == "table" and labels_file is not None:
+        raise UsageError("A table has its labels in a column: leave --labels out.")
     if contract.kind == "images" and labels_file is None:
         raise UsageError(
             "A folder of images needs --labels FILE.csv, which names its files, with --label "
@@ -83,8 +91,16 @@ def open_labeled_input(
                 f"{path} has no column {label!r}.{did_you_mean(label, columns)} Without --label it "
                 "is that of training: say with --label which column holds the labels here."
             )
-        return open_input(contract, path, label=label, positive=positive, on_broken=on_broken)
+        assert contract.schema is not None
+        if needs_truth:
+            _check_all_labeled(path, count_unlabeled(path, label))
+        # Without an id column: nothing is written that a row's name would stand in.
+        return iter_table(
+            path, contract.schema, label=label, positive=positive, on_broken=on_broken
+        )
     assert labels_file is not None
+    if needs_truth:
+        _check_all_labeled(labels_file, count_unlabeled_files(labels_file, file_column, label))
     data = read_labeled_images(
         path,
         labels_file,
@@ -96,6 +112,14 @@ def open_labeled_input(
         on_broken=on_broken,
     )
     return _in_chunks(data)
+
+
+def _check_all_labeled(path: str | Path, n_unlabeled: int) -> None:
+    if n_unlabeled:
+        raise InputError(
+            f"{path} has {n_unlabeled} samples without a label, so they cannot be judged by the "
+            "truth. Leave them out, or say with --scenario that they are unlabelled."
+        )
 
 
 def _in_chunks(data: PUData) -> Iterator[Chunk]:
@@ -138,6 +162,7 @@ def evaluate_file(
         labels_file=labels_file,
         file_column=file_column,
         on_broken=on_broken,
+        needs_truth=scenario is None,
     )
     return evaluate(answers_to(model.estimator, chunks), scenario=scenario, alpha=alpha)
 

@@ -54,6 +54,11 @@ def _checkpoint_folder(settings: FitSettings) -> Path | None:
     assert settings.out is not None
     default = f"{settings.out.rstrip('/')}.checkpoints"
     folder = Path(settings.checkpoint_dir or default)
+    if folder.resolve().is_relative_to(Path(settings.out).resolve()):
+        raise UsageError(
+            f"Checkpoints in {folder} would lie in the model's own directory {settings.out}, which "
+            "takes no further file. Choose another --checkpoint-dir."
+        )
     if not settings.resume and folder.is_dir() and any(folder.iterdir()):
         raise UsageError(
             f"{folder} is not empty. Pass --resume to go on from its checkpoints, or choose "

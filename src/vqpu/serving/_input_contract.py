@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from vqpu.errors import InputError
+from vqpu.errors import InputError, UsageError
 from vqpu.inputs import (
     Chunk,
     PUData,
@@ -161,6 +161,11 @@ def open_input(
     Chunk
     """
     check_kind(contract, path)
+    if id_column is not None and contract.kind != "table":
+        raise UsageError(
+            f"An id column is one of a table, but the model takes {contract.describe()}: leave "
+            "--id out."
+        )
     if contract.kind == "images":
         from vqpu.inputs import find_images
 

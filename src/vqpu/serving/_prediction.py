@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from vqpu.inputs import table_columns
+import numpy as np
+
+from vqpu.errors import UsageError
+from vqpu.inputs import Chunk, positive_files, table_columns
 from vqpu.serving._input_contract import InputContract, open_input
 from vqpu.serving._models import open_model
 from vqpu.serving._ranking import Ranked, check_sheet, draw_sheet, rank
@@ -66,7 +69,7 @@ def predict_file(
     id_column : str or None
     on_broken : {"raise", "skip"}
     """
-    check_output(out, input_path)
+    check_output(out, input_path, model_path)
     model = open_model(model_path)
     chunks = open_input(
         model.contract, input_path, shard=shard, id_column=id_column, on_broken=on_broken
@@ -87,6 +90,8 @@ def rank_file(
     out: str | Path | None = None,
     sheet: str | Path | None = None,
     include_labeled: bool = False,
+    labels_file: str | Path | None = None,
+    file_column: str = "file",
     id_column: str | None = None,
     on_broken: str = "raise",
 ) -> Ranked:
@@ -102,15 +107,19 @@ def rank_file(
         A PNG for images.
     include_labeled : bool
         Whether rows compete that the table says are positive, by the label column of training.
+    labels_file, file_column : path or None, and str
+        For a folder: the CSV of labels of training and its column of file names; pictures that it
+        calls positive do not compete.
     id_column : str or None
     on_broken : {"raise", "skip"}
     """
     if out is not None:
-        check_output(out, input_path)
+        check_output(out, input_path, model_path)
     model = open_model(model_path)
     contract = model.contract
     if sheet is not None:
-        check_sheet(Path(sheet), contract.kind)
+        check_sheet(sheet, contract.kind, input_path, model_path)
+    known = _known_files(contract, labels_file, file_column)
     label = None if include_labeled else _known_label(contract, input_path)
     chunks = open_input(
         contract,
@@ -120,6 +129,8 @@ def rank_file(
         positive=contract.positive,
         on_broken=on_broken,
     )
+    if known:
+        chunks = _with_known(chunks, known, Path(input_path))
     ranked = rank(answers_to(model.estimator, chunks), top)
     if out is not None:
         write_answers(out, name_column(contract), [ranked.best])
@@ -138,3 +149,24 @@ def _known_label(contract: InputContract, path: str | Path) -> str | None:
     if contract.kind != "table" or contract.label is None:
         return None
     return contract.label if contract.label in table_columns(path) else None
+
+
+def _known_files(
+    contract: InputContract, labels_file: str | Path | None, file_column: str
+) -> frozenset[str]:
+    """Return the names of the pictures that are labelled positive."""
+    if labels_file is None:
+        return frozenset()
+    if contract.kind != "images" or contract.label is None:
+        raise UsageError(
+            "--labels is for models that were fitted on one folder of images with --labels: leave "
+            "it out."
+        )
+    return positive_files(labels_file, contract.positive, file_column, contract.label)
+
+
+def _with_known(chunks: Iterable[Chunk], known: frozenset[str], root: Path) -> Iterator[Chunk]:
+    for chunk in chunks:
+        names = (Path(name).relative_to(root).as_posix() for name in chunk.names)
+        y = np.array([name in known for name in names], np.int8)
+        yield chunk._replace(y=y)

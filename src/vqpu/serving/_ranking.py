@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vqpu._parameters import check_integer
-from vqpu.errors import InputError, OutputError, UsageError
+from vqpu._targets import check_target, writing
+from vqpu.errors import InputError, UsageError
 from vqpu.serving._scoring import Answers
-from vqpu.serving._writers import writing
 
 _TILE = 112
 _MARGIN = 4
 _CAPTION = 14
-_MOST_TILES = 1000
+MOST_TILES = 1000
 
 
 class Ranked(NamedTuple):
@@ -74,18 +74,31 @@ def rank(answers: Iterable[Answers], top: int) -> Ranked:
     return Ranked(found, n_seen, n_labeled, n_broken)
 
 
-def check_sheet(path: Path, kind: str) -> None:
-    """Refuse, before any work, a sheet that cannot be drawn or written."""
+def check_sheet(
+    path: str | Path, kind: str, input_path: str | Path, model_path: str | Path
+) -> None:
+    """Refuse, before any work, a sheet that cannot be drawn, or not there.
+
+    Parameters
+    ----------
+    path : path
+        Ends in .png, outside the folder that is ranked: there it would be one of the pictures.
+    kind : str
+        Of the model's input.
+    input_path, model_path : path
+    """
     if kind != "images":
         raise UsageError(f"A contact sheet needs images; this model's input is of kind {kind!r}.")
-    if path.suffix.lower() != ".png":
-        raise UsageError(f"{path} must end in .png: that is what a contact sheet is.")
-    if not path.resolve().parent.is_dir():
-        raise OutputError(f"{path} cannot be written: give a .png in an existing folder.")
+    check_target(path, (".png",), model_path=model_path)
+    if Path(path).resolve().is_relative_to(Path(input_path).resolve()):
+        raise UsageError(
+            f"{path} lies in {input_path}, where the sheet would be one more picture to rank, or "
+            "replace one. Choose another folder."
+        )
 
 
 def draw_sheet(path: Path, best: Answers, mode: str) -> None:
-    """Write a contact sheet, best first by rows, with place and probability under each picture.
+    """Write a contact sheet of up to 1,000 pictures, best first, with place and probability.
 
     Parameters
     ----------
@@ -97,7 +110,7 @@ def draw_sheet(path: Path, best: Answers, mode: str) -> None:
     """
     from PIL import Image, ImageDraw
 
-    shown = min(len(best), _MOST_TILES)
+    shown = min(len(best), MOST_TILES)
     n_columns = int(np.ceil(np.sqrt(shown)))
     n_rows = -(-shown // n_columns)
     step_x, step_y = _TILE + _MARGIN, _TILE + _CAPTION + _MARGIN

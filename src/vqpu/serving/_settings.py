@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import tomllib
 import typing
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +84,7 @@ def fit_settings(config: Path | None, options: dict[str, Any]) -> FitSettings:
     """
     entries = {} if config is None else _named_as_options(_read_toml(config))
     for name in entries:
-        _check_name(name, str(config))
+        _check_name(name, str(config), _setting_names())
     try:
         return _model().model_validate(entries | _named_as_options(options))
     except ValidationError as error:
@@ -94,8 +95,14 @@ def fit_settings(config: Path | None, options: dict[str, Any]) -> FitSettings:
         ) from None
 
 
-def parse_assignments(assignments: list[str]) -> dict[str, Any]:
+def parse_assignments(assignments: list[str], known: Sequence[str] | None = None) -> dict[str, Any]:
     """Read ``name=value`` pairs; values are TOML, and bare words are text.
+
+    Parameters
+    ----------
+    assignments : list of str
+    known : sequence of str or None
+        Names that may be set; None means those of :class:`FitSettings` and of VQ K-means.
 
     Examples
     --------
@@ -107,7 +114,7 @@ def parse_assignments(assignments: list[str]) -> dict[str, Any]:
         name, equals, value = assignment.partition("=")
         if not equals or not name.isidentifier():
             raise UsageError(f"--set needs NAME=VALUE, as max_steps=500. Got {assignment!r}.")
-        _check_name(name, "--set")
+        _check_name(name, "--set", _setting_names() if known is None else known)
         try:
             parsed[name] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
@@ -141,12 +148,12 @@ def _named_as_options(entries: dict[str, Any]) -> dict[str, Any]:
     return named
 
 
-def _check_name(name: str, where: str) -> None:
-    known = [
-        *_OPTIONS,
-        *FitSettings.model_fields,
-        *inspect.signature(VQKMeansClassifier).parameters,
-    ]
+def _setting_names() -> list[str]:
+    parameters = inspect.signature(VQKMeansClassifier).parameters
+    return [*_OPTIONS, *FitSettings.model_fields, *parameters]
+
+
+def _check_name(name: str, where: str, known: Sequence[str]) -> None:
     if name in known:
         return
     hint = did_you_mean(name, known) or f" Known are {', '.join(sorted(known))}."

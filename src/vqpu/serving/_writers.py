@@ -5,16 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
 
-from vqpu._atomic import replacing
-from vqpu.errors import InputError, MissingDependencyError, OutputError, UsageError, VqpuError
+from vqpu._targets import check_target, writing
+from vqpu.errors import InputError, MissingDependencyError, UsageError
 from vqpu.serving._scoring import COLUMNS, Answers
 
 ENDINGS = (".csv", ".parquet", ".jsonl")
@@ -30,13 +30,10 @@ class Writer(Protocol):
         """Finish the file's contents; the file itself stays open."""
 
 
-def check_output(path: str | Path, input_path: str | Path) -> None:
-    """Refuse, before any work, what cannot be written to, and the input itself."""
+def check_output(path: str | Path, input_path: str | Path, model_path: str | Path) -> None:
+    """Refuse, before any work, what cannot be written to, the input, and the model's directory."""
     path = Path(path)
-    if path.suffix.lower() not in ENDINGS:
-        raise UsageError(f"{path} must end in one of {', '.join(ENDINGS)}: that says its format.")
-    if not path.resolve().parent.is_dir() or path.is_dir():
-        raise OutputError(f"{path} cannot be written: give a file in an existing folder.")
+    check_target(path, ENDINGS, model_path=model_path)
     if path.exists() and Path(input_path).exists() and path.samefile(input_path):
         raise UsageError(f"{path} is the input: answers would replace it. Choose another --out.")
     if path.suffix.lower() == ".parquet":
@@ -62,26 +59,16 @@ def write_answers(path: str | Path, name_column: str, answers: Iterable[Answers]
     path, n_rows = Path(path), 0
     with writing(path) as file:
         writer = _make_writer(path, file, name_column)
-        for part in answers:
-            writer.write(part)
-            n_rows += len(part)
+        try:
+            for part in answers:
+                writer.write(part)
+                n_rows += len(part)
+        except BaseException:
+            with suppress(Exception):  # pyarrow's writer would complain when it is thrown away
+                writer.close()
+            raise
         writer.close()
     return n_rows
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[BinaryIO]:
-    """Give a file that takes the place of ``path`` when the block ends well.
-
-    A full disk and the like become our own error, in one sentence.
-    """
-    try:
-        with replacing(path) as file:
-            yield file
-    except OSError as error:
-        if isinstance(error, VqpuError):  # of reading the input, which goes on meanwhile
-            raise
-        raise OutputError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
 def _make_writer(path: Path, file: BinaryIO, name_column: str) -> Writer:
@@ -104,10 +91,7 @@ class _CsvRows:
         try:
             self._rows.writerows(answers.rows())
         except UnicodeEncodeError as error:
-            raise InputError(
-                f"A sample has the name {error.object!r:.200}, which is not Unicode. Rename the "
-                "file or write .jsonl."
-            ) from error
+            raise _no_unicode(answers.names) from error
 
     def _write_numbers(self, answers: Answers) -> None:
         """Write rows without text by pyarrow: the same digits, three times as fast."""
@@ -152,9 +136,11 @@ class _ParquetRows:
         import pyarrow as pa
         from pyarrow import parquet
 
-        names = pa.array(
-            _listed(answers.names), pa.int64() if answers.are_numbered else pa.string()
-        )
+        kind = pa.int64() if answers.are_numbered else pa.string()
+        try:
+            names = pa.array(_listed(answers.names), kind)
+        except UnicodeEncodeError as error:
+            raise _no_unicode(answers.names) from error
         values = (names, answers.labels, answers.scores, answers.probabilities)
         table = pa.table(dict(zip(self._columns, map(pa.array, values), strict=True)))
         if self._writer is None:
@@ -175,6 +161,14 @@ def _listed(names: Sequence[Any]) -> Any:
     if isinstance(names, range):
         return np.arange(names.start, names.stop, names.step)
     return list(names)
+
+
+def _no_unicode(names: Sequence[Any]) -> InputError:
+    shown = next((name for name in names if "\\udc" in ascii(name)), names[0])
+    return InputError(
+        f"A sample has the name {shown!a:.200}, which is not Unicode. Rename the file or "
+        "write .jsonl."
+    )
 
 
 def _has_pyarrow() -> bool:
