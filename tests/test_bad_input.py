@@ -81,6 +81,8 @@ FIT_CASES: dict[str, tuple[Any, Any, str]] = {
     "labels of two columns": (X, np.column_stack([Y, Y]), "y should be a 1d array"),
     "strings": (np.full((20, 2), "a"), Y, "could not convert|numeric|dtype"),
     "objects": (np.array([[{}, 1]] * 20, dtype=object), Y, "must be .*string.*number"),
+    "masked": (np.ma.masked_greater(X, 1), Y, "X is a masked array with"),
+    "masked labels": (X, np.ma.masked_equal(Y, 1), "y is a masked array with"),
     "complex": (X.astype(complex), Y, "Complex data not supported"),
     "sparse": (scipy.sparse.csr_matrix(X), Y, "[Ss]parse"),
     "constant": (np.ones((20, 4)), Y, "X is constant"),

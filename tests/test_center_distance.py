@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
@@ -25,7 +26,10 @@ def test_distance__all_alike__zero() -> None:
     assert center_distance_score(np.full((4, 2), 7)) == 0.0
 
 
-@pytest.mark.parametrize("codes", [[[0.5]], [1, 2], np.empty((0, 2), int), [[-1], [2]]])
+NO_CODES: list[Any] = [[[0.5]], [1, 2], np.empty((0, 2), int), np.empty((3, 0), int), [[-1], [2]]]
+
+
+@pytest.mark.parametrize("codes", NO_CODES)
 def test_distance__no_codes__refused(codes: Any) -> None:
     with pytest.raises(ValueError, match="codes must be whole numbers"):
         center_distance_score(codes)
@@ -42,3 +46,11 @@ def test_scorer__in_cross_validation__looks_at_the_unlabelled_alone(blobs: Blobs
     model.fit(X[train], y[train])
     unlabeled = X[test][y[test] == 0]
     assert scores[0] == center_distance_score(model.transform(unlabeled))
+
+
+@pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
+def test_scorer__data_frame__columns_are_kept(blobs: Blobs) -> None:
+    X, y = blobs
+    frame = pd.DataFrame(X, columns=[f"c{place}" for place in range(X.shape[1])])
+    model = fast_classifier().fit(frame, y)
+    assert center_distance_scorer(model, frame, y) > 0  # a warning about names would be an error

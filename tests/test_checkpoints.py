@@ -10,12 +10,14 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from torch import nn
 
 from tests.fit_and_die import (
     acting_at,
@@ -25,6 +27,7 @@ from tests.fit_and_die import (
     small_data,
     small_model,
 )
+from tests.support import linear_encoder
 from vqpu import VQKMeansClassifier
 from vqpu.errors import CheckpointError, InterruptedWarning, ParameterError, VqpuWarning
 from vqpu.modelfiles import WEIGHTS
@@ -119,6 +122,28 @@ def test_no_random_state__goes_on_with_the_drawn_seed(tmp_path: Path) -> None:
     first = small_model(random_state=None).fit(X, y, checkpoint_dir=tmp_path)
     second = small_model(random_state=None).fit(X, y, checkpoint_dir=tmp_path / "second")
     assert digest_of(first, X) == digest_of(second, X)
+
+
+class _Maker:
+    """An encoder's maker that is an object, of a stated depth."""
+
+    def __init__(self, activation: type[nn.Module]) -> None:
+        self.activation = activation
+
+    def __call__(self, shape: tuple[int, ...], dim: int) -> nn.Module:
+        return nn.Sequential(linear_encoder(shape, dim), self.activation())
+
+
+@pytest.mark.parametrize("make", [_Maker, lambda layer: partial(_Maker(layer))])
+def test_callable_encoder__resumed_if_it_builds_the_same(make: Any, tmp_path: Path) -> None:
+    X, y = small_data()
+    model = small_model(encoder=make(nn.Tanh))
+    break_off(model, X, y, tmp_path, 20)
+    with pytest.raises(CheckpointError, match=r"another fit: .*layers of the encoder"):
+        small_model(encoder=make(nn.ReLU)).fit(X, y, checkpoint_dir=tmp_path)
+    resumed = small_model(encoder=make(nn.Tanh)).fit(X, y, checkpoint_dir=tmp_path)
+    whole = small_model(encoder=make(nn.Tanh)).fit(X, y)
+    np.testing.assert_array_equal(resumed.decision_function(X), whole.decision_function(X))
 
 
 OTHERS: dict[str, tuple[Callable[[], Any], str]] = {

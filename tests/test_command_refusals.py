@@ -94,8 +94,7 @@ WRONG_USAGE = {
     "rank {place}/table {place}/fits.parquet --out {place}/fits.parquet": "is the input",
     "fit {place}/pictures --out {new}/model": "give two by --positives and --unlabeled",
     LABELED + "--checkpoint-dir {new}/model/ck": "in the model's own directory",
-    LABELED
-    + "--labels a.csv --image-mode L": "--image-mode, --labels: no meaning for one table",
+    LABELED + "--labels a.csv --image-mode L": "--image-mode, --labels: no meaning for one table",
     PAIR + "--label y --positive yes": "--label, --positive: no meaning for two tables",
     ARRAYS + "--id y --skip-broken": "--id, --skip-broken: no meaning for two arrays",
     PREDICT + "fits.parquet --out {place}/table/a.csv": "lies in the model's own directory",

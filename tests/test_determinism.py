@@ -5,6 +5,7 @@ import os
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -122,3 +123,14 @@ def test_random_state_instance__advances(blobs: Blobs) -> None:
     first = fast_classifier(random_state=state).fit(*blobs)
     second = fast_classifier(random_state=state).fit(*blobs)
     assert fingerprint(first, blobs[0]) != fingerprint(second, blobs[0])
+
+
+def test_two_threads__each_as_alone(blobs: Blobs) -> None:
+    X, y = blobs
+
+    def fit(seed: int) -> str:
+        return fingerprint(fast_classifier(random_state=seed, dropout=0.2).fit(X, y), X)
+
+    alone = [fit(0), fit(1)]
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(fit, (0, 1))) == alone

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from tests.support import fast_classifier
 from vqpu import NaivePUClassifier, VQKMeansClassifier, diagnose
 from vqpu.diagnostics import Finding
+from vqpu.errors import CollapsedCodesError
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -82,6 +83,21 @@ def test_diagnose__one_code__failed(fitted: VQKMeansClassifier) -> None:
     history = copy.deepcopy(fitted.history_)
     history[fitted.best_check_]["codes_in_use"] = 1
     assert finding(fitted, "codes", history_=history).level == "failed"
+
+
+def test_diagnose__refit_that_collapses__is_a_finding(
+    blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = blobs
+    model = fast_classifier().fit(X, y)
+
+    def collapse(*_: object, **__: object) -> None:
+        raise CollapsedCodesError("All vectors have the same code.")
+
+    monkeypatch.setattr(VQKMeansClassifier, "fit", collapse)
+    found = diagnose(model, X, y, refits=1)[-1]
+    assert (found.name, found.level) == ("stability", "failed")
+    assert "same code" in found.sentence
 
 
 def test_diagnose__refits__measure_how_many_answers_change(blobs: Blobs) -> None:

@@ -135,3 +135,13 @@ def test_fixed__gradient_goes_through_but_not_in() -> None:
     assert all(parameter.grad is None for parameter in module.parameters())
     assert module.training
     assert all(parameter.requires_grad for parameter in module.parameters())
+
+
+def test_fixed__what_was_frozen__stays_frozen() -> None:
+    module = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+    module[0].requires_grad_(False)
+    module[1].eval()
+    with fixed(module):
+        assert not any(parameter.requires_grad for parameter in module.parameters())
+    assert [part.training for part in module] == [True, False, True]
+    assert [part.requires_grad for part in module.parameters()] == [False] * 2 + [True] * 4

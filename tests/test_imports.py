@@ -39,7 +39,9 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "_feeding", "_inference", "_posterior", "_sources", "_twomeans", "nn",
         "training",
     },
-    "_resuming": {"errors", "_labels", "_parameters", "_saving", "_sources", "modelfiles"},
+    "_resuming": {
+        "errors", "_labels", "_parameters", "_saving", "_seeding", "_sources", "modelfiles",
+    },
     "_estimator": {
         "errors", "_contract", "_feeding", "_parameters", "_saving", "_seeding", "_sources", "nn",
         "training",

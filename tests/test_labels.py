@@ -38,6 +38,17 @@ def test_encode__one_value__named() -> None:
         encode_pu_labels(np.array([1, 1]))
 
 
+@pytest.mark.parametrize("pair", [("P", "U"), ("positive", "unlabelled"), ("known", "unknown")])
+def test_encode__word_for_unlabelled_is_the_larger__refused(pair: tuple[str, str]) -> None:
+    with pytest.raises(InputError, match=f"{pair[1]!r}, would mark the labelled positives. Use 1"):
+        encode_pu_labels(np.array(pair * 2))
+
+
+def test_stack__masked__refused() -> None:
+    with pytest.raises(InputError, match="unlabeled is a masked array with 1 masked"):
+        stack_pu(np.ones((2, 1)), np.ma.masked_equal([[3.0], [4.0]], 4.0))
+
+
 def test_stack__two_arrays__positives_first() -> None:
     X, y = stack_pu(np.ones((2, 8, 8)), np.zeros((3, 8, 8)))
     assert X.shape == (5, 8, 8)

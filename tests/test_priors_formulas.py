@@ -197,6 +197,12 @@ def test_hidden_share__hand_computed() -> None:
     assert hidden_share(0.25, 100, 600) == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize("value", [-0.1, 1.5, np.nan])
+def test_balanced_scores__no_probability__refused(value: float) -> None:
+    with pytest.raises(ValueError, match=r"probability must lie in \[0, 1\]"):
+        balanced_scores([0.5, value], 10, 40)
+
+
 def test_balanced_scores__hand_computed() -> None:
     # Odds of .2 are 1/4; with four times as many unlabelled, both weighing the same, they are 1.
     assert balanced_scores([0.2, 0.5], 100, 400) == pytest.approx([0.5, 0.8])

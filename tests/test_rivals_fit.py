@@ -200,3 +200,29 @@ def test_selection__tedn__uses_the_share_that_bbe_finds_now() -> None:
     # Checks are still judged by the share of the beginning: one of U is left, the lowest.
     loss = recipe.judge(torch.zeros(3), torch.tensor([-50.0] + [3.0] * 9))
     assert loss.item() == pytest.approx(math.log(2) / 2)
+
+
+@pytest.mark.parametrize("n_unlabeled", [1, 40])
+def test_vpu__one_unlabelled_sample_in_a_batch__trains(n_unlabeled: int) -> None:
+    X = np.random.default_rng(0).normal(size=(20 + n_unlabeled, 3))
+    y = np.repeat([1, 0], [20, n_unlabeled])
+    model = VPUClassifier(**SMALL | {"max_steps": 6, "holdout": 0.0}, batch_size=2).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("n_members", [1, 3])
+def test_sgd__members__each_at_the_stated_rate(n_members: int) -> None:
+    """With several members a step moves one encoder as far as alone from the same gradient."""
+    model = TEDnClassifier(optimizer="sgd", learning_rate=0.1)
+    member: Any = nn.ModuleList(nn.Linear(2, 1) for _ in range(n_members))
+    network: Any = nn.Module()
+    network.encoder, network.head = nn.Module(), nn.Linear(2, 1)
+    network.encoder.members = member
+    optimizer = model._make_optimizer(network)
+    decay = 5e-4
+    weight = member[0].weight.detach().clone()
+    for parameter in network.parameters():
+        parameter.grad = torch.full_like(parameter, 1 / n_members)
+    optimizer.step()
+    moved = weight - 0.1 * (1 + decay * weight)
+    torch.testing.assert_close(member[0].weight.detach(), moved)

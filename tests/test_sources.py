@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,18 @@ def test_memory_map__pages_are_given_back_and_values_stay(tmp_path: Path) -> Non
 def test_writable_map__never_given_back(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.zeros((4, 2)))
     assert ArraySource(np.load(tmp_path / "x.npy", mmap_mode="c"))._mapping is None
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MAP_PRIVATE"), reason="a POSIX map")
+def test_map_that_is_no_file__keeps_its_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vqpu._sources._MOST_BYTES_HELD", 0)
+    memory = mmap.mmap(-1, 8 * 450, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    array = np.frombuffer(memory).reshape(150, 3)
+    array[:] = np.arange(450).reshape(150, 3)
+    source = ArraySource(array)
+    source.batch(np.arange(150))
+    source.moments()
+    assert array.tolist() == np.arange(450).reshape(150, 3).tolist()
 
 
 @pytest.mark.parametrize("shape", [(4, 7), (4, 8, 9), (4, 8, 9, 3), (4, 3, 8, 9)])

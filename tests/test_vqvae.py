@@ -147,3 +147,13 @@ def test_inverse_transform__bad_codes__one_clear_error(blobs: Blobs) -> None:
     ):
         with pytest.raises(VqpuError, match=message):
             model.inverse_transform(codes)
+
+
+def test_sample_without_a_finite_encoding__no_code(blobs: Blobs) -> None:
+    X, _ = blobs
+    model = vqvae().fit(X)
+    far = X[:3].copy()
+    far[1] = 1e300
+    for answer in (model.transform, model.predict):
+        with pytest.raises(VqpuError, match="Sample 1 has no finite encoding"):
+            answer(far)

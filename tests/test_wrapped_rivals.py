@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.ensemble import IsolationForest
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
@@ -175,6 +177,7 @@ CASES: dict[str, tuple[Any, str]] = {
     "no probabilities": (ElkanNotoClassifier(LinearSVC()), "estimator must be .* predict_proba"),
     "a class": (ElkanNotoClassifier(LogisticRegression), "estimator must be a scikit-learn"),
     "no classifier": (BaggingPUClassifier(3), "estimator must be .* predict. Got 3"),
+    "outlier detector": (BaggingPUClassifier(IsolationForest()), "other values than the classes"),
     "no bags": (BaggingPUClassifier(n_estimators=0), "n_estimators must be an integer >= 1"),
     "no share": (BaggingPUClassifier(alpha=0), "alpha must be"),
     "empty bags": (BaggingPUClassifier(bag_size=0), "bag_size must be an integer >= 1 or None"),
@@ -195,3 +198,12 @@ def test_fit__images_or_nan__refused(model: Any) -> None:
         model.fit(np.zeros((4, 8, 8)), [1, 1, 0, 0])
     with pytest.raises(VqpuError, match="NaN in sample 1"):
         model.fit([[0.0], [np.nan], [1.0], [2.0]], [1, 1, 0, 0])
+
+
+@pytest.mark.parametrize("model", [ElkanNotoClassifier(), BaggingPUClassifier()], ids=str)
+def test_failed_fit__not_fitted(model: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    with pytest.raises(VqpuError, match="only one class"):
+        model.fit(X, np.ones(20))
+    with pytest.raises(NotFittedError):
+        model.predict(X)

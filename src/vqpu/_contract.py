@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from vqpu._labels import PULabels, encode_pu_labels
+from vqpu._labels import PULabels, encode_pu_labels, refuse_masked
 from vqpu._sources import ArraySource
 from vqpu.errors import InputError, InputTypeError, ModelFileError, VqpuError
 
@@ -27,6 +27,9 @@ class CheckedEstimator(BaseEstimator):  # type: ignore[misc]
             "choice, and a file that brings back any object could run any code when it is read. "
             "Fit it again where it is needed, or use a classifier with a network."
         )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "input_shape_")
 
     def _check_samples(self, X: Any) -> ArraySource:
         """Return the samples of a fit without labels."""
@@ -54,6 +57,8 @@ class CheckedEstimator(BaseEstimator):  # type: ignore[misc]
         return source
 
     def _validated(self, X: Any, y: Any, *, reset: bool) -> Any:
+        for name, values in (("X", X), ("y", y)):
+            refuse_masked(name, values)
         try:
             return validate_data(
                 self,

@@ -24,6 +24,7 @@ from vqpu.nn import (
     EncoderEnsemble,
     InputNormalizer,
     MLPEncoder,
+    evaluating,
 )
 from vqpu.training import SCHEDULES, BalancedBatches, Outcome, Split
 
@@ -222,15 +223,13 @@ class NetworkClassifier(PUClassifier, NetworkEstimator):
 
 def _check_output(encoder: nn.Module, shape: tuple[int, ...], output_dim: int) -> None:
     """Send two blank samples through a new encoder and look at what comes out."""
-    was_training = encoder.training
     try:
-        with torch.no_grad():
-            output = encoder.eval()(torch.zeros(2, *shape, dtype=torch.float32))
+        with torch.no_grad(), evaluating(encoder):
+            output = encoder(torch.zeros(2, *shape, dtype=torch.float32))
     except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
         raise EncoderError(
             f"encoder cannot take a float32 batch of shape {(2, *shape)}: {error}"
         ) from error
-    encoder.train(was_training)
     if not (
         isinstance(output, torch.Tensor)
         and output.dtype == torch.float32

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from vqpu._seeding import Stream, derive_seed, torch_generator
+from vqpu._seeding import Stream, seed_torch, torch_generator
 from vqpu._sources import ArraySource
 from vqpu.nn import Augmentation
 from vqpu.training import BalancedBatches, PlainBatches
@@ -40,7 +40,7 @@ class Feed(NamedTuple):
         batch = self.batches[step]
         x = torch.cat([self.source.batch(part) for part in batch if len(part)])
         x = self.augmentation(x, torch_generator(self.seed, Stream.AUGMENTATION, step))
-        torch.manual_seed(derive_seed(self.seed, Stream.DROPOUT, step))
+        seed_torch(self.device, self.seed, Stream.DROPOUT, step)
         return x.to(self.device), len(batch.positive)
 
 

@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from vqpu.errors import InputError
 
+# Words that mean unlabelled, but stand behind most others in the alphabet.
+_UNLABELED = ("u", "unl", "unlabeled", "unlabelled", "unknown", "unmarked")
+
 
 class PULabels(NamedTuple):
     """What ``y`` says.
@@ -42,10 +45,33 @@ def encode_pu_labels(y: NDArray[Any]) -> PULabels:
         )
     if len(classes) < 2:
         raise InputError(
-            f"y contains only one class ({classes[0]!r}). PU learning needs labelled positives "
-            "and unlabelled samples: mark the positives with the larger of two values."
+            f"y contains only one class ({classes.tolist()[0]!r}). PU learning needs labelled "
+            "positives and unlabelled samples: mark the positives with the larger of two values."
+        )
+    smaller, larger = classes.tolist()
+    if str(larger).lower() in _UNLABELED and str(smaller).lower() not in _UNLABELED:
+        raise InputError(
+            f"y holds {smaller!r} and {larger!r}, and the larger of the two, {larger!r}, would "
+            "mark the labelled positives. Use 1 for them and 0 for unlabelled samples."
         )
     return PULabels(inverse.astype(bool), classes)
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse a masked array: what lies under the mask would be used as if it were there.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument, for the message.
+    values : object
+    """
+    if np.ma.is_masked(values):
+        n_masked = int(np.ma.getmaskarray(values).sum())
+        raise InputError(
+            f"{name} is a masked array with {n_masked} masked values. They are never guessed "
+            "at: leave such samples out, or fill them with filled(...)."
+        )
 
 
 def stack_pu(positive: ArrayLike, unlabeled: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -73,6 +99,8 @@ def stack_pu(positive: ArrayLike, unlabeled: ArrayLike) -> tuple[NDArray[Any], N
     >>> X.shape, y.tolist()
     ((6, 3), [1, 1, 0, 0, 0, 0])
     """
+    refuse_masked("positive", positive)
+    refuse_masked("unlabeled", unlabeled)
     positive, unlabeled = np.asarray(positive), np.asarray(unlabeled)
     if positive.ndim < 2 or positive.shape[1:] != unlabeled.shape[1:]:
         raise InputError(

@@ -10,7 +10,7 @@ from torch import nn
 from vqpu._estimator import NetworkClassifier
 from vqpu._parameters import check_choice, check_integer, check_real
 from vqpu._posterior import Posterior
-from vqpu._seeding import Stream, derive_seed, torch_generator
+from vqpu._seeding import Stream, derive_seed, seed_torch, torch_generator
 from vqpu._sources import ArraySource
 from vqpu.errors import ParameterError
 from vqpu.nn import Codebook
@@ -64,7 +64,7 @@ class VQParts(NetworkClassifier):
     def _make_objective(
         self, source: ArraySource, split: Split, seed: int, device: torch.device
     ) -> VQObjective:
-        torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
+        seed_torch(device, seed, Stream.INITIAL_WEIGHTS)
         encoder = self._make_encoder(source, self._output_dim, split.n_members)
         network = VQNetwork(encoder, self._draw_codebook(seed), self.encoding).to(device)
         return VQObjective(

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from vqpu._labels import PULabels
 from vqpu._parameters import draw_seed
 from vqpu._saving import plain_parameters
+from vqpu._seeding import preserved_torch_state
 from vqpu._sources import ArraySource
 from vqpu.errors import ParameterError
 from vqpu.modelfiles import CheckpointFolder, locked_folder, stored_seed
@@ -55,6 +57,10 @@ def _identity(estimator: Any, source: ArraySource, labels: PULabels, seed: int) 
     parameters = plain_parameters(estimator.get_params(deep=False))
     for name in ("random_state", "verbose"):  # the seed counts; progress shows and changes nothing
         del parameters[name]
+    if callable(estimator.encoder):  # its name may be that of another lambda
+        with preserved_torch_state(torch.device("cpu")):
+            built = estimator._build_encoder(source.sample_shape, estimator._output_dim)
+        parameters["layers of the encoder"] = repr(built)
     return {
         "estimator": type(estimator).__name__,
         **parameters,

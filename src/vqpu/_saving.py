@@ -6,6 +6,7 @@ import inspect
 import os
 import platform
 from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -179,13 +180,21 @@ def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
     plain = {}
     for name, value in parameters.items():
         if name == "encoder" and callable(value):
-            value = {"callable": f"{value.__module__}.{getattr(value, '__qualname__', value)}"}
+            value = {"callable": _name_of_callable(value)}
         elif name == "random_state" and not isinstance(value, (int, np.integer)):
             value = None
         elif isinstance(value, np.generic):
             value = value.item()
         plain[name] = value
     return plain
+
+
+def _name_of_callable(function: Any) -> str:
+    """Return what a function, or an object that can be called, is named in the source."""
+    while isinstance(function, partial):
+        function = function.func
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}.{named.__qualname__}"
 
 
 def _parameters(

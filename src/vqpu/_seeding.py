@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import IntEnum
@@ -10,6 +11,8 @@ import numpy as np
 import torch
 
 from vqpu.errors import ParameterError
+
+_one_thread = threading.RLock()
 
 
 class Stream(IntEnum):
@@ -54,11 +57,27 @@ def torch_generator(seed: int, stream: Stream, index: int = 0) -> torch.Generato
 
 @contextmanager
 def preserved_torch_state(device: torch.device) -> Iterator[None]:
-    """Run a block that may reseed torch; put the global random state back afterwards."""
+    """Run a block that may reseed torch; put the global random state back afterwards.
+
+    Initial weights and dropout draw from torch's one generator, so of several threads one at a
+    time is let in: else each would draw from another's seed.
+    """
     # torch.manual_seed reseeds every GPU, so every one is put back.
     devices = list(range(torch.cuda.device_count())) if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
+    with _one_thread, torch.random.fork_rng(devices=devices):
         yield
+
+
+def seed_torch(device: torch.device, seed: int, stream: Stream, index: int = 0) -> None:
+    """Seed what draws on ``device`` without a generator of its own: initial weights, dropout.
+
+    To be called inside :func:`preserved_torch_state`.
+    """
+    value = derive_seed(seed, stream, index)
+    if device.type == "cpu":  # torch.manual_seed would reseed GPUs, which are not put back
+        torch.default_generator.manual_seed(value)
+    else:
+        torch.manual_seed(value)
 
 
 def choose_device(device: str) -> torch.device:

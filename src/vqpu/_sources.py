@@ -230,15 +230,16 @@ def _pixel_axes(ndim: int, channels_first: bool) -> tuple[int, int]:
 def _underlying_mapping(array: Any) -> mmap.mmap | None:
     """Return the memory map behind ``array`` if its pages can be dropped without loss.
 
-    Copy-on-write maps keep changes in memory alone, so theirs must stay.
+    That is so for NumPy's maps of files. Copy-on-write maps keep changes in memory alone, and
+    what a map of another origin holds may be nowhere else.
     """
-    base = array
+    base, is_file = array, False
     while base is not None and not isinstance(base, mmap.mmap):
-        if isinstance(base, np.memmap) and base.mode == "c":
-            return None
+        if isinstance(base, np.memmap):
+            is_file = base.mode in ("r", "r+", "w+")
         base = (
             getattr(base, "base", None)
             if isinstance(base, np.ndarray)
             else getattr(base, "obj", None)
         )
-    return base if hasattr(mmap, "MADV_DONTNEED") else None
+    return base if is_file and hasattr(mmap, "MADV_DONTNEED") else None

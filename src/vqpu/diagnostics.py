@@ -12,12 +12,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from vqpu._classifier import VQKMeansClassifier
 from vqpu._labels import encode_pu_labels
 from vqpu._parameters import check_integer, draw_seed
-from vqpu.errors import InputError, InputTypeError
+from vqpu.errors import CollapsedCodesError, InputError, InputTypeError
 from vqpu.priors import estimate_prior
 from vqpu.training import SIGNALS
 from vqpu.vq import NO_HIDDEN_POSITIVES, found_positives
@@ -218,13 +219,16 @@ def _codes(model: VQKMeansClassifier) -> Finding:
 def _stability(
     model: VQKMeansClassifier, X: ArrayLike, y: ArrayLike, refits: int, random_state: Any
 ) -> Finding:
-    samples = np.asarray(X)
-    unlabeled = samples[~encode_pu_labels(np.asarray(y)).is_positive]
+    is_unlabeled = ~encode_pu_labels(np.asarray(y)).is_positive
+    unlabeled = _safe_indexing(X, np.flatnonzero(is_unlabeled))
     generator = np.random.default_rng(draw_seed(random_state))
     answers = [model.predict(unlabeled)]
     for seed in generator.integers(0, 2**31, refits):
-        again = clone(model).set_params(random_state=int(seed)).fit(samples, y)
-        answers.append(again.predict(unlabeled))
+        again = clone(model).set_params(random_state=int(seed))
+        try:
+            answers.append(again.fit(X, y).predict(unlabeled))
+        except CollapsedCodesError as error:
+            return Finding("stability", FAILED, None, f"With another seed it fails: {error}")
     changed = float(np.mean([(answer != answers[0]).mean() for answer in answers[1:]]))
     sentence = f"With other seeds {changed:.1%} of the unlabelled samples are judged otherwise"
     if changed <= _UNSTABLE:

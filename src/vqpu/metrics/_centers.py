@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
 
 from vqpu._twomeans import two_means_codes
 from vqpu.errors import InputError
@@ -30,7 +31,7 @@ def center_distance_score(codes: ArrayLike) -> float:
     5.0
     """
     codes = np.asarray(codes)
-    if codes.ndim != 2 or len(codes) == 0 or codes.dtype.kind not in "iu" or codes.min() < 0:
+    if codes.ndim != 2 or codes.size == 0 or codes.dtype.kind not in "iu" or codes.min() < 0:
         raise InputError(
             f"codes must be whole numbers from 0 of shape (n_samples, K). Got {codes.dtype} of "
             f"shape {codes.shape}: pass what VQKMeansClassifier.transform returns."
@@ -55,4 +56,6 @@ def center_distance_scorer(estimator: Any, X: ArrayLike, y_pu: ArrayLike) -> flo
         PU labels.
     """
     is_labeled = read_pu_labels(y_pu).is_positive
-    return center_distance_score(estimator.transform(np.asarray(X)[~is_labeled]))
+    return center_distance_score(
+        estimator.transform(_safe_indexing(X, np.flatnonzero(~is_labeled)))
+    )

@@ -61,6 +61,8 @@ def read_predictions(
 def read_scores(name: str, scores: ArrayLike, n_samples: int) -> NDArray[np.float64]:
     """Return finite scores as float64, shape (n_samples,)."""
     raw = _one_dimensional(name, scores, n_samples)
+    if raw.dtype.kind == "c":
+        raise InputError(f"{name} must hold real numbers. Got complex ones instead.")
     try:
         array = raw.astype(np.float64)
     except (TypeError, ValueError) as error:

@@ -25,3 +25,4 @@ from vqpu.nn._losses import commitment_loss as commitment_loss
 from vqpu.nn._losses import equation_1 as equation_1
 from vqpu.nn._losses import gaussian_kl_loss as gaussian_kl_loss
 from vqpu.nn._losses import target_loss as target_loss
+from vqpu.nn._modes import evaluating as evaluating

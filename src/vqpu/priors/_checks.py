@@ -69,6 +69,8 @@ def _check_enough(positive: Floats, unlabeled: Floats, least: int, kind: str) ->
 def _to_array(name: str, values: Any) -> Floats:
     if hasattr(values, "toarray"):
         raise InputTypeError(f"{name} is sparse, but a dense array is needed. Call its toarray().")
+    if np.ma.is_masked(values):
+        raise InputError(f"{name} is a masked array with masked values. Leave those out.")
     try:
         array = np.asarray(values)
         is_number = array.dtype.kind in "biufO"

@@ -137,9 +137,14 @@ def _conclude(
     """Refuse a share that cannot be, and put one that misses [0, 1] by little at its end."""
     alpha, interval = finding
     if not -_ALLOWANCE <= alpha <= 1 + _ALLOWANCE:
+        cause = (
+            "Either nearly all of U is positive, or the scores do not tell P from U"
+            if alpha > 1
+            else "Scores of P or U lie beyond the ends that they should lie between"
+        )
         raise InputError(
-            f"'{method}' finds alpha = {alpha:.3g}, but a share lies in [0, 1]. Either nearly all "
-            "of U is positive, or the scores do not tell P from U: give better ones, or try 'bbe'."
+            f"'{method}' finds alpha = {alpha:.3g}, but a share lies in [0, 1]. {cause}: give "
+            "better ones, or try 'bbe'."
         )
     alpha = _cut(alpha)
     proportions = Proportions.from_alpha(

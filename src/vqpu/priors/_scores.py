@@ -91,5 +91,7 @@ def balanced_scores(probability: ArrayLike, n_positive: int, n_unlabeled: int) -
     check_integer("n_positive", n_positive, 1)
     check_integer("n_unlabeled", n_unlabeled, 1)
     given = np.asarray(probability, dtype=np.float64)
+    if not ((given >= 0) & (given <= 1)).all():  # NaN fails too
+        raise InputError("probability must lie in [0, 1] throughout. Got others, or NaN, instead.")
     labeled, other = given * n_unlabeled, (1 - given) * n_positive
     return np.asarray(labeled / (labeled + other))

@@ -13,7 +13,7 @@ from vqpu._contract import PUClassifier
 from vqpu._parameters import check_integer, check_real, draw_seed
 from vqpu._seeding import Stream, derive_seed, numpy_generator
 from vqpu._wrapped import checked_probability, seeded_clone
-from vqpu.errors import VqpuWarning
+from vqpu.errors import InputError, VqpuWarning
 
 Floats = NDArray[np.float64]
 
@@ -177,4 +177,10 @@ def out_of_bag_scores(scores: Floats, bags: NDArray[np.int64]) -> tuple[Floats, 
 def _positive_score(model: Any, samples: NDArray[Any]) -> Floats:
     if hasattr(model, "predict_proba"):
         return checked_probability(model, model.predict_proba(samples)[:, 1])
-    return np.asarray(model.predict(samples), dtype=np.float64)
+    votes = np.asarray(model.predict(samples))
+    if not np.isin(votes, (0, 1)).all():
+        raise InputError(
+            f"predict of {type(model).__name__} returned other values than the classes 0 and 1 it "
+            "was fitted on. Give a classifier."
+        )
+    return votes.astype(np.float64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,7 +18,7 @@ from vqpu._inference import encode_in_chunks
 from vqpu._parameters import check_integer, check_real, draw_seed
 from vqpu._seeding import Stream, numpy_generator, torch_generator
 from vqpu._sources import ArraySource
-from vqpu.nn import Discriminator, EncoderEnsemble, Generator
+from vqpu.nn import Discriminator, EncoderEnsemble, Generator, evaluating
 from vqpu.rivals._logistic import LogitClassifier, Material, PooledLogit
 from vqpu.training import WeightAverage, descend, holdout_auc
 
@@ -91,13 +91,17 @@ class GAN:
 @contextmanager
 def fixed(*modules: nn.Module) -> Iterator[None]:
     """Let gradients through modules but not into them, in evaluation mode, inside the block."""
-    for module in modules:
-        module.eval().requires_grad_(False)
-    try:
-        yield
-    finally:
+    trained = [part for module in modules for part in module.parameters() if part.requires_grad]
+    with ExitStack() as modes:
         for module in modules:
-            module.train().requires_grad_(True)
+            modes.enter_context(evaluating(module))
+        for parameter in trained:
+            parameter.requires_grad_(False)
+        try:
+            yield
+        finally:
+            for parameter in trained:
+                parameter.requires_grad_(True)
 
 
 def generator_scale(source: ArraySource, encoder: EncoderEnsemble) -> tuple[Tensor, Tensor]:

@@ -21,7 +21,7 @@ from vqpu._estimator import NetworkClassifier
 from vqpu._feeding import Feed, encode_batches
 from vqpu._labels import PULabels
 from vqpu._parameters import draw_seed
-from vqpu._seeding import Stream, choose_device, derive_seed, preserved_torch_state
+from vqpu._seeding import Stream, choose_device, derive_seed, preserved_torch_state, seed_torch
 from vqpu._sources import ArraySource
 from vqpu.nn import EncoderEnsemble, fold_batch_norm
 from vqpu.rivals._check import Callback, NetworkCheck, network_logits
@@ -260,7 +260,7 @@ class LogitClassifier(NetworkClassifier):
         return {"network_": PooledLogit(encoder, self.vector_dim)}
 
     def _make_network(self, material: Material, seed: int) -> PooledLogit:
-        torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
+        seed_torch(self._device, seed, Stream.INITIAL_WEIGHTS)
         encoder = self._make_encoder(material.source, self.vector_dim, material.split.n_members)
         return PooledLogit(encoder, self.vector_dim).to(self._device)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -160,9 +160,17 @@ class _SelectingClassifier(LogisticNetworkClassifier):
     def _make_optimizer(self, network: PooledLogit) -> torch.optim.Optimizer:
         if self.optimizer == "adam":
             return super()._make_optimizer(network)
-        return torch.optim.SGD(
-            network.parameters(), self.learning_rate, _MOMENTUM, weight_decay=_WEIGHT_DECAY
-        )
+        # The loss is the mean over members, so each encoder's gradient is an n-th of its own. Adam
+        # does not mind; here the rate makes up for it, and the decay, which has no such factor,
+        # for the rate.
+        n_members = len(network.encoder.members)
+        encoders: dict[str, Any] = {
+            "params": network.encoder.parameters(),
+            "lr": self.learning_rate * n_members,
+            "weight_decay": _WEIGHT_DECAY / n_members,
+        }
+        groups = [encoders, {"params": network.head.parameters()}]
+        return torch.optim.SGD(groups, self.learning_rate, _MOMENTUM, weight_decay=_WEIGHT_DECAY)
 
     def _alternate(self, material: Material, alpha: float | None, *, estimates: bool) -> Fitted:
         warmup = self._train(material, Recipe(), stage=1, share=self.warmup)

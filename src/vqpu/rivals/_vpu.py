@@ -88,7 +88,10 @@ class _VPUObjective(MemberObjective):
         unlabeled = logits[n_positive:]
         mix = draw_mix(n_positive, _CONCENTRATION, feed.seed, step)
         partners = x[mix.partners(len(unlabeled)).to(x.device)]
-        mixed = self.network.forward_member(mix.blend(x[n_positive:], partners), member)
+        blended = mix.blend(x[n_positive:], partners)
+        if len(blended) == 1:  # batch norm cannot train on one
+            blended = torch.cat([blended, blended])
+        mixed = self.network.forward_member(blended, member)[: len(unlabeled)]
         consistency = mixup_consistency(mixed, unlabeled, mix.share)
         return variational_loss(logits[:n_positive], unlabeled) + self._mixup_weight * consistency
 

@@ -18,7 +18,14 @@ from vqpu._estimator import NetworkEstimator
 from vqpu._feeding import Feed
 from vqpu._inference import encode_in_chunks
 from vqpu._parameters import check_integer, check_real, draw_seed
-from vqpu._seeding import Stream, choose_device, derive_seed, numpy_generator, preserved_torch_state
+from vqpu._seeding import (
+    Stream,
+    choose_device,
+    derive_seed,
+    numpy_generator,
+    preserved_torch_state,
+    seed_torch,
+)
 from vqpu._sources import ArraySource
 from vqpu._twomeans import two_means_codes
 from vqpu.errors import CollapsedCodesWarning, InputError
@@ -61,9 +68,13 @@ class Autoencoder(nn.Module):
         super().__init__()
         self.encoder, self.codebook, self.decoder = encoder, codebook, decoder
 
-    def encode(self, x: Tensor) -> Tensor:
-        """Return the code indices of raw samples, shape (n, K)."""
-        return nearest_code(self.encoder(x), self.codebook.vectors)
+    def encode(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the code indices of raw samples, shape (n, K), and the size of their vectors.
+
+        The latter, shape (n,), is finite if and only if all vectors are: an index never tells.
+        """
+        vectors = self.encoder(x)
+        return nearest_code(vectors, self.codebook.vectors), vectors.abs().amax((1, 2))
 
     def decode(self, codes: Tensor) -> Tensor:
         """Return samples in the scale of the data, in double precision, from code indices."""
@@ -241,7 +252,7 @@ class VQVAE(
         check_integer("n_init", self.n_init, 1)
 
     def _make_network(self, source: ArraySource, seed: int) -> Autoencoder:
-        torch.manual_seed(derive_seed(seed, Stream.INITIAL_WEIGHTS))
+        seed_torch(self._device, seed, Stream.INITIAL_WEIGHTS)
         encoder = self._make_encoder(source, self.vector_dim, 1)
         decoder = self._make_decoder(source.sample_shape)
         codes = _first_codes(encoder, source, self.codebook_size, seed)
@@ -280,7 +291,7 @@ class VQVAE(
             )
 
     def _codes(self, source: ArraySource) -> NDArray[np.int64]:
-        (codes,) = encode_in_chunks(lambda x: (self._folded.encode(x),), source, None, self._device)
+        codes, _ = encode_in_chunks(self._folded.encode, source, None, self._device)
         return codes
 
     def _checked_codes(self, codes: NDArray[Any]) -> NDArray[Any]:
