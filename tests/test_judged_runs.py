@@ -163,3 +163,17 @@ def test_jobs__one_fails__the_others_come_and_the_failure_is_told_last(workers: 
     assert dict([next(coming), next(coming)]) == {"a": 2, "c": 6}
     with pytest.raises(FailedRunsError, match=r"1 of 3 runs failed.*first .*b: -1 is below 0"):
         next(coming)
+
+
+def _fail_at_two(number: int) -> int:
+    if number == 2:
+        raise ZeroDivisionError("by hand")
+    return number
+
+
+def test_run_jobs__foreign_error__the_others_run(capfd: pytest.CaptureFixture[str]) -> None:
+    coming = run_jobs(_fail_at_two, {"one": (1,), "two": (2,), "three": (3,)}, 1)
+    assert [next(coming), next(coming)] == [("one", 1), ("three", 3)]
+    with pytest.raises(FailedRunsError, match=r"1 of 3 runs failed.*two: ZeroDivisionError: by"):
+        next(coming)
+    assert "Traceback" in capfd.readouterr().err

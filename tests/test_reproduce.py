@@ -27,7 +27,7 @@ from vqpu.reproduce import (
     runs_of,
     show_item,
 )
-from vqpu.reproduce._runner import RESULTS, csv_text
+from vqpu.reproduce._runner import RESULTS, csv_text, read_item
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPER = ROOT / "paper"
@@ -331,7 +331,7 @@ def test_published__made_again_from_the_records__same_text(name: str, tmp_path: 
 
 
 def test_table1__by_hand__first_check_with_90_percent_of_the_best() -> None:
-    from vqpu.reproduce._table1 import first_near_best
+    from vqpu.reproduce._table1 import first_near_best, highest_accuracy
 
     def row(stage: int, epoch: float, accuracy: float) -> dict[str, Any]:
         return {"stage": stage, "epoch": epoch, "seconds": 10 * epoch, "accuracy": accuracy}
@@ -339,6 +339,36 @@ def test_table1__by_hand__first_check_with_90_percent_of_the_best() -> None:
     history = [row(2, 1, 0.99), row(1, 2, 0.6), row(1, 3, 0.81), row(0, 4, 0.9), row(0, 5, 0.85)]
     assert first_near_best(history) == history[2]  # 0.81 = 0.9 * 0.9; stage 2 was thrown away
     assert first_near_best([]) is None
+    assert highest_accuracy(history) == 0.9
+    assert first_near_best([row(0, 1, 0.4), row(0, 2, 0.55)]) is None, "no better than chance"
+
+
+def test_sensitivity__change__against_the_default_of_the_same_seed() -> None:
+    def record(row: str, seed: int, accuracy: float) -> Record:
+        history = [{"stage": 0, "top_distance": True, "nearest_center": accuracy - 0.1}]
+        config = {"task": "t", "row": row, "seed": seed, "n_judged": 1, "image_size": None}
+        sizes = {"n_positive": 1, "n_unlabeled": 1, "parameters": {}}
+        return Record({**config, **sizes}, {"test_accuracy": accuracy}, history)
+
+    records = [record("default", seed, 0.9 + seed / 100) for seed in range(3)]
+    records.append(record("codes-2", 0, 0.92))
+    shown = load_item("sensitivity").show({str(n): r for n, r in enumerate(records)}, {})
+    assert "| codes-2 | 92.00 | +2.00 | 82.00 | +2.00 |" in shown.markdown
+
+
+def test_run__twin_of_another_item__copied_not_trained(tmp_path: Path) -> None:
+    shutil.copytree(PAPER, tmp_path / "paper")
+    text = (PAPER / "alpha-sweep.toml").read_text().replace("[0.2, 0.8]", "[0.5]")
+    (tmp_path / "paper" / "alpha-sweep.toml").write_text(text)
+    sweep = Request("alpha-sweep", "smoke", tmp_path / "paper", tmp_path / "results", only="naive")
+    run_item(sweep)
+    scenarios = sweep._replace(name="scenarios", only="alpha0.5_naive")
+    run_item(scenarios)
+    run_id = "breast-cancer_alpha0.5_naive_seed0"
+    there, copied = (request.run_folder(run_id) for request in (sweep, scenarios))
+    assert json.loads((copied / "done.json").read_text())["copied_from"] == f"alpha-sweep/{run_id}"
+    assert (copied / "metrics.json").read_bytes() == (there / "metrics.json").read_bytes()
+    assert read_item(scenarios)[run_id].metrics is not None
 
 
 def test_measures__by_hand() -> None:

@@ -25,7 +25,8 @@ X_TEST = np.array([[7.0, 8.0], [-1.0, 0.0]])
 
 
 def ask(python: Path, timeout: float = 60) -> PeerAnswer:
-    return ask_peer("pulearn", "bagging", X, Y, X_TEST, seed=0, timeout=timeout, python=python)
+    settings: dict[str, Any] = {"seed": 0, "timeout": timeout, "python": python, "threads": 3}
+    return ask_peer("pulearn", "bagging", X, Y, X_TEST, **settings)
 
 
 def fake_python(folder: Path, body: str) -> Path:
@@ -38,8 +39,10 @@ def fake_python(folder: Path, body: str) -> Path:
 
 def test_ask__an_answer__read_and_no_truth_went_over(tmp_path: Path) -> None:
     answer = json.dumps({"seconds": 1.5, "prior": 0.25, "called": "01"})
-    python = fake_python(tmp_path, f'cp "$6" {tmp_path}/seen.npz\necho \'{answer}\' > "$7"')
+    copy = f'cp "$6" {tmp_path}/seen.npz; echo $OMP_NUM_THREADS > {tmp_path}/threads'
+    python = fake_python(tmp_path, f"{copy}\necho '{answer}' > \"$7\"")
     found = ask(python)
+    assert (tmp_path / "threads").read_text() == "3\n"
     assert found.called is not None
     assert found.called.tolist() == [False, True]
     assert (found.seconds, found.prior, found.failure) == (1.5, 0.25, "")
@@ -72,8 +75,10 @@ def test_ask__too_slow__given_up(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(find_spec("pulearn") is not None, reason="pulearn is installed here")
-def test_ask__library_not_there__says_so() -> None:
-    assert "No module named 'pulearn'" in ask(Path(sys.executable)).failure
+def test_ask__library_not_there__the_fault_of_the_environment_and_no_answer() -> None:
+    message = r"pulearn cannot be imported in .*No module named 'pulearn'. Delete that folder"
+    with pytest.raises(InputError, match=message):
+        ask(Path(sys.executable))
 
 
 def test_child__a_method__answers_for_the_test_samples(

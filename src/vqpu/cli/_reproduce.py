@@ -46,6 +46,11 @@ def reproduce(
     from vqpu.reproduce import Request, requested_items, run_item, show_item
 
     wanted = None if seeds is None else _parse_seeds(seeds)
+    if wanted is not None and results_dir is None and profile != "smoke":
+        raise InputError(
+            "Tables of other seeds would replace those of the settings' seeds: give "
+            "--results-dir with --seeds."
+        )
     failures = []
     for name in requested_items(item):
         request = Request(name, profile, paper_dir, results_dir, data_dir, wanted, only, workers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import traceback
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -83,8 +84,8 @@ def run_jobs(
 ) -> Iterator[tuple[Key, Any]]:
     """Run jobs and give each one's key and result as it comes.
 
-    One worker means this process. A job that fails by an error of ours does not keep the others
-    from running; at the end such errors are raised as one.
+    One worker means this process. A job that fails does not keep the others from running; at the
+    end all errors are raised as one, and of those that are not ours a traceback is printed.
 
     Parameters
     ----------
@@ -134,6 +135,9 @@ def _run(function: Callable[..., Any], job: tuple[Any, ...]) -> Any:
         return function(*job)
     except VqpuError as error:
         return error
+    except Exception as error:  # hours of other runs must not be lost to it
+        traceback.print_exc()
+        return FailedRunsError(f"{type(error).__name__}: {error}")
 
 
 def _run_in_environment(function: Callable[..., Record], job: tuple[Any, ...]) -> Record:

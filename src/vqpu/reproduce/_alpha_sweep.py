@@ -30,9 +30,10 @@ _SWEEP = Sweep(
     },
     """
 The share of positives in U is varied, all else is the same. The test split keeps its own share,
-near one half, so a method that reckons with alpha is at home on U, not there: read the first table
-for accuracy and the third for the border-free picture. In brackets the number of runs. The
-oracle and what has "true" in its name are given alpha; the oracle's border is that of U.
+near one half, so a method that reckons with alpha is at home on U, not there: the first table says
+how well its answers fit what it was given, the third weighs both classes alike. In brackets the
+number of runs. What has "true" in its name is given alpha. The oracle is given alpha and the true
+labels of U, so that in the first table, and there alone, it is judged by labels it was trained on.
 """,
 )
 

@@ -21,6 +21,7 @@ from vqpu.reproduce._codes_map import (
 from vqpu.reproduce._items import Config, ItemSettings, Outcome, Record, Row, Shown
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _TITLES = {"vqvae": "classical VQ-VAE", "vq": "VQ K-means"}
@@ -84,7 +85,9 @@ def run(config: Config, data_dir: Path | None) -> Outcome:
         called = model.predict(problem.X[~is_labeled]) == 1
         metrics["predict_accuracy"] = float((called == truth).mean())
     mapped = codes[~is_labeled][: config["n_mapped"]]
-    return Outcome(metrics, _points(map_to_plane(mapped, config["seed"]), truth))
+    indices = map_to_plane(mapped, config["seed"])
+    vectors = map_to_plane(vectors_of(mapped, codebook), config["seed"])
+    return Outcome(metrics, _points(indices, vectors, truth))
 
 
 def _fit(config: Config, problem: Any) -> Any:
@@ -120,10 +123,15 @@ def _accuracies(
     return found
 
 
-def _points(plane: NDArray[Any], truth: NDArray[np.bool_]) -> list[Row]:
+def _points(indices: NDArray[Any], vectors: NDArray[Any], truth: NDArray[np.bool_]) -> list[Row]:
+    """Return the places of samples in both maps; those beyond the mapped ones are left out."""
     return [
-        {"x": round(float(x), 2), "y": round(float(y), 2), "positive": int(is_positive)}
-        for (x, y), is_positive in zip(plane, truth, strict=False)
+        {
+            "index": [round(float(part), 2) for part in first],
+            "vector": [round(float(part), 2) for part in second],
+            "positive": int(is_positive),
+        }
+        for first, second, is_positive in zip(indices, vectors, truth, strict=False)
     ]
 
 
@@ -165,27 +173,30 @@ def _row(name: str, record: Record) -> Row:
 
 
 def _draw(figure: Figure, done: list[Record]) -> None:
-    """Draw the first run of each model that is there."""
+    """Draw the first run of each model that is there: its indices above, its vectors below."""
     firsts = {record.config["model"]: record for record in reversed(done)}
     shown = [name for name in _TITLES if name in firsts]
-    figure.set_size_inches(9, 4.6)
+    figure.set_size_inches(9, 8.6)
     if not shown:
         figure.text(0.5, 0.5, "no run is there yet", ha="center")
         return
-    for axes, name in zip(figure.subplots(1, len(shown), squeeze=False)[0], shown, strict=True):
-        record = firsts[name]
-        for positive, label in ((0, "negative"), (1, "positive")):
-            style = {"s": 6, "alpha": 0.6, "linewidths": 0}
-            places = _places(record.history, positive)
-            axes.scatter(*places.T, c=_COLORS[positive], label=label, **style)
-        accuracy = 100 * (record.metrics or {})["index_accuracy"]
-        axes.set(title=f"{_TITLES[name]}: K-means {accuracy:.1f} %", xticks=[], yticks=[])
-    axes.legend(markerscale=3, frameon=False)
+    panels = figure.subplots(2, len(shown), squeeze=False)
+    for column, name in enumerate(shown):
+        for axes, space in zip(panels[:, column], ("index", "vector"), strict=True):
+            _draw_map(axes, firsts[name], space)
+            accuracy = 100 * (firsts[name].metrics or {})[f"{space}_accuracy"]
+            what = "code indices" if space == "index" else "code vectors"
+            axes.set(title=f"{_TITLES[name]}, {what}: K-means {accuracy:.1f} %")
+    panels[0, -1].legend(markerscale=3, frameon=False)
     figure.supxlabel("Samples with the same codes are moved apart a little.", fontsize=8)
 
 
-def _places(history: list[Row], positive: int) -> NDArray[np.float64]:
-    """Return the places of one class, shape (n, 2); many codes repeat and would hide each other."""
-    every = np.array([[row["x"], row["y"]] for row in history])
+def _draw_map(axes: Axes, record: Record, space: str) -> None:
+    """Draw one map; many codes repeat and would hide each other, so all are moved a little."""
+    every = np.array([row[space] for row in record.history])
     moved = every + 0.01 * np.ptp(every) * np.random.default_rng(0).normal(size=every.shape)
-    return np.asarray(moved[[row["positive"] == positive for row in history]])
+    is_positive = np.array([row["positive"] for row in record.history])
+    for positive, label in ((0, "negative"), (1, "positive")):
+        x, y = moved[is_positive == positive].T
+        axes.scatter(x, y, 6, _COLORS[positive], alpha=0.6, linewidths=0, label=label)
+    axes.set(xticks=[], yticks=[])

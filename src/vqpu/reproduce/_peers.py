@@ -23,10 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.errors import DownloadError, InputError
+from vqpu.reproduce._peers_child import NOT_INSTALLED
 
 PEERS = {"pulearn": "0.2.0", "pu-toolbox": "1.11.0"}
 _PINS = ("pulearn==0.2.0", "pu-toolbox[torch]==1.11.0")
 _SAME_AS_OURS = ("numpy", "scipy", "scikit-learn", "torch")  # so that only the methods differ
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _CHILD = Path(__file__).with_name("_peers_child.py")
 
 
@@ -109,6 +111,7 @@ def ask_peer(
     seed: int,
     timeout: float,
     python: Path,
+    threads: int,
 ) -> PeerAnswer:
     """Fit one method of a peer and let it answer.
 
@@ -124,6 +127,8 @@ def ask_peer(
         Seconds after which it is given up.
     python : Path
         The interpreter of the peers' environment.
+    threads : int
+        As many as ours has.
     """
     with tempfile.TemporaryDirectory() as name:
         samples, answer = Path(name) / "samples.npz", Path(name) / "answer.json"
@@ -136,9 +141,15 @@ def ask_peer(
                 capture_output=True,
                 text=True,
                 timeout=timeout,
+                env=os.environ | dict.fromkeys(_THREADS, str(threads)),
             )
         except subprocess.TimeoutExpired:
             return PeerAnswer(None, None, None, f"no answer within {timeout:g} seconds")
+        if done.returncode == NOT_INSTALLED:
+            raise InputError(
+                f"{library} cannot be imported in {python.parent.parent}: {_last_line(done.stderr)}"
+                ". Delete that folder and run again."
+            )
         if done.returncode or not answer.exists():
             return PeerAnswer(None, None, None, _last_line(done.stderr))
         found = json.loads(answer.read_text(encoding="utf-8"))

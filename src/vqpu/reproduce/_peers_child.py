@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
+NOT_INSTALLED = 77  # exit code: the environment's fault, not the method's
+
 Fitted = tuple[Any, float | None]  # a classifier, and the prior it was given
 
 
@@ -27,7 +29,7 @@ def _forest(seed: int) -> Any:
 
 
 def _pulearn_elkan_noto(X: Any, y: Any, seed: int) -> Fitted:
-    # The library has no default estimator here: a forest, as for scikit-learn's own row.
+    # The library has no default estimator here: a forest with its own defaults.
     kind: Any = import_module("pulearn").ElkanotoPuClassifier
     return kind(_forest(seed), random_state=seed).fit(X, y), None
 
@@ -44,6 +46,8 @@ def _pulearn_bayes(X: Any, y: Any, seed: int) -> Fitted:  # noqa: ARG001 - nothi
 
 def _pulearn_nnpu(X: Any, y: Any, seed: int) -> Fitted:
     library: Any = import_module("pulearn")
+    # What the library estimates, as it is: its nnPU asks for the share in U, but nothing in it
+    # turns the one into the other.
     prior = float(library.ScarEMPriorEstimator().estimate(X, y).pi)
     return library.NNPUClassifier(prior=prior, random_state=seed).fit(X, y), prior
 
@@ -80,7 +84,11 @@ def main(library: str, method: str, seed: int, samples: str, answer: str) -> Non
     with open(samples, "rb") as file, NpzFile(file, allow_pickle=False) as arrays:
         X, y, X_test = arrays["X"], arrays["y"], arrays["X_test"]
     fit = METHODS[library, method]
-    import_module(library.replace("-", "_"))  # importing is not what is timed
+    try:
+        import_module(library.replace("-", "_"))  # importing is not what is timed
+    except ImportError as error:
+        print(error, file=sys.stderr)
+        sys.exit(NOT_INSTALLED)
     started = time.perf_counter()
     model, prior = fit(X, y, seed)
     called = np.asarray(model.predict(X_test)) == 1

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from vqpu.errors import InputError
+from vqpu.errors import CollapsedCodesError, InputError
 from vqpu.reproduce._items import Config, ItemSettings, Outcome, Record, Row, Shown
 from vqpu.reproduce._peers import PEERS, PeerAnswer, ask_peer, peers_python, standardized
 
@@ -91,6 +91,8 @@ def run(config: Config, data_dir: Path | None) -> Outcome:
 
 
 def _answer(config: Config, problem: Any) -> PeerAnswer:
+    from vqpu.experiments import count_threads
+
     library, _, method = config["method"].partition(" ")
     if config["method"] == _OURS:
         return _ask_ours(config, problem)
@@ -102,16 +104,29 @@ def _answer(config: Config, problem: Any) -> PeerAnswer:
             f"Unknown library {library!r} in method {config['method']!r}. Valid are "
             f"{[*PEERS]}, {_OURS!r} and {_PLAIN!r}."
         )
-    given = {"seed": config["seed"], "timeout": config["timeout"], "python": peers_python()}
-    return ask_peer(library, method, X, problem.y, X_test, **given)
+    return ask_peer(
+        library,
+        method,
+        X,
+        problem.y,
+        X_test,
+        seed=config["seed"],
+        timeout=config["timeout"],
+        python=peers_python(),
+        threads=count_threads(),
+    )
 
 
 def _ask_ours(config: Config, problem: Any) -> PeerAnswer:
     from vqpu._classifier import VQKMeansClassifier
 
     settings = {"random_state": config["seed"], "augment": problem.augment}
+    model = VQKMeansClassifier(**{**settings, **config["parameters"]})
     started = time.perf_counter()
-    model = VQKMeansClassifier(**{**settings, **config["parameters"]}).fit(problem.X, problem.y)
+    try:
+        model.fit(problem.X, problem.y)
+    except CollapsedCodesError as error:
+        return PeerAnswer(None, None, None, str(error))
     called = model.predict(problem.X_test) == 1
     return PeerAnswer(called, time.perf_counter() - started, model.alpha_)
 
@@ -145,7 +160,9 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  
         "Columns are standardised and images flattened for all but vqpu. Judged on samples "
         "in neither P nor U: mean ± standard deviation over seeds, %. Seconds are for the prior, "
         "fit and prediction. The forest is P against U with class_weight='balanced'. pulearn "
-        "estimates the share of positives in P and U together, pu-toolbox and vqpu that in U.\n",
+        "estimates the share of positives in P and U together, pu-toolbox and vqpu that in U; "
+        "pulearn's nnPU is given its library's estimate as it is, although it asks for the share "
+        "in U. Every run has the same number of threads.\n",
         "| " + " | ".join(rows[0]) + " |" if rows else "",
         "|" + " --- |" * len(rows[0]) if rows else "",
         *("| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows),

@@ -12,6 +12,7 @@ from vqpu.experiments import environment, set_threads, write_json
 from vqpu.reproduce._items import Config, Record, load_item
 
 _DONE = "done.json"
+_PARTS = ("metrics", "history", "environment")
 
 
 def digest(config: Config) -> str:
@@ -70,12 +71,48 @@ def make_run(
     return None if seconds is None else float(seconds)
 
 
+def take_twin(folder: Path, config: Config, results: Path) -> bool:
+    """Copy the record of the same run from another item, if there is one.
+
+    Items overlap: a run that differs in nothing but the name of its row gives the same numbers.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the run goes.
+    config : dict
+    results : Path
+        Where the items' folders are.
+
+    Returns
+    -------
+    bool
+        Whether the record is there now.
+    """
+    wanted = _without_row(json.loads(json.dumps(config)))
+    if "row" not in config:
+        return False
+    for done in sorted(results.glob(f"*/*/{_DONE}")):
+        there = _read(done.parent / "config.json")
+        if done.parent != folder and _without_row(there) == wanted:
+            write_json(folder / "config.json", config)
+            for name in _PARTS:
+                write_json(folder / f"{name}.json", _read(done.parent / f"{name}.json"))
+            origin = done.parent.relative_to(results).as_posix()
+            write_json(folder / _DONE, {"config": digest(config), "copied_from": origin})
+            return True
+    return False
+
+
+def _without_row(config: Config) -> Config:
+    return {key: value for key, value in config.items() if key != "row"}
+
+
 def read_run(folder: Path, config: Config) -> Record:
     """Return a run's record; one that is not finished has no metrics."""
     if not is_finished(folder, config):
         return Record(config)
-    names = ("metrics", "history", "environment")
-    return Record(config, *(_read(folder / f"{name}.json") for name in names))
+    return Record(config, *(_read(folder / f"{name}.json") for name in _PARTS))
 
 
 def _read(path: Path) -> Any:

@@ -14,7 +14,7 @@ from vqpu._atomic import replacing
 from vqpu.errors import InputError
 from vqpu.experiments import count_threads, run_jobs
 from vqpu.reproduce._items import ITEMS, Config, Record, Shown, load_item, runs_of
-from vqpu.reproduce._records import is_finished, make_run, read_run
+from vqpu.reproduce._records import is_finished, make_run, read_run, take_twin
 from vqpu.reproduce._settings import read_expected, read_settings
 
 # Records of the cpu profile are published; those of the others must not be taken for them.
@@ -88,6 +88,7 @@ def run_item(request: Request) -> None:
         )
         for run_id, config in chosen.items()
         if not is_finished(request.run_folder(run_id), config)
+        and not take_twin(request.run_folder(run_id), config, request.folder)
     }
     n_there = len(chosen) - len(jobs)
     print(f"{request.name}, profile {request.profile}: {len(chosen)} runs, {n_there} are there.")

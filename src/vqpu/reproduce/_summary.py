@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -159,13 +160,34 @@ def sizes_text(records: Mapping[str, Record]) -> str:
     """Return the sizes of the sets, the budgets and what was judged, in sentences."""
     configs = [record.config for record in records.values()]
     tasks = {config["task"]: _size(config) for config in configs}
-    steps = {config["parameters"].get("max_steps", _DEFAULT_STEPS) for config in configs}
+    steps = {
+        config["parameters"].get("max_steps", _DEFAULT_STEPS)
+        for config in configs
+        if config.get("method") != "pca-kmeans"  # which takes no steps
+    }
     budget = f"{min(steps):,}" if len(steps) == 1 else f"{min(steps):,} to {max(steps):,}"
     return (
         f"Sizes: {'; '.join(tasks.values())}. Budget: {budget} steps of the main stage. Every "
         f"check was judged on {configs[0]['n_judged']:,} random test samples (the whole test set "
         "where it is smaller), the chosen and the last check on the whole test set; no true "
-        "label steered training or stopping. Accuracies in per cent."
+        "label steered training or stopping, but for the oracle's. Accuracies in per cent."
+    )
+
+
+def threads_text(records: Mapping[str, Record]) -> str:
+    """Return which runs had another number of threads than most; empty if there is none."""
+    used = {
+        run_id: record.environment["threads"]
+        for run_id, record in records.items()
+        if "threads" in record.environment
+    }
+    if len({*used.values()}) < 2:
+        return ""
+    usual = Counter(used.values()).most_common(1)[0][0]
+    others = [f"{run_id} {count}" for run_id, count in used.items() if count != usual]
+    return (
+        f"Most runs had {usual} of a machine's threads while another run had the rest; these had "
+        f"more or fewer, so that their seconds do not compare: {', '.join(others)}.\n"
     )
 
 

@@ -23,6 +23,7 @@ from vqpu.reproduce._summary import (
     number,
     sizes_text,
     summarize,
+    threads_text,
     top_distance,
 )
 
@@ -45,13 +46,20 @@ _MEASURES: dict[str, dict[str, Measure]] = {
     "d-gan": {"best check": best_check},
 }
 _NOTES = """
-"chosen check" is what the method answers with, stopped without any label. "last 5 %" and "last
+"chosen check" is what the method answers with, stopped without a true label. "last 5 %" and "last
 10 %" are the paper's last 50 and 100 of 1000 epochs, scaled to the epochs that were trained
 (the column says how many). "best check" of D-GAN is picked afterwards by the very test labels
 it is judged by, so it is an upper bound: the paper stops D-GAN early by a fully labelled
 validation set. Epochs are passes over U, warm-ups included; D-GAN's are passes over P after its
 GAN. Seconds are those of training alone. The spread is over seeds and, where several checks are
-averaged, over them; the paper's rows of VQ K-means stand beside both of its forms.
+averaged, over them; the paper's rows of VQ K-means stand beside both of its forms. In square
+brackets: how many of the seeds a mean is over, where others are missing or collapsed.
+
+What has "true" in its name is given the true alpha; the oracle is given all true labels and alpha.
+The other methods see no true label. Settings that hold for all data sets were chosen by hidden
+labels of U for VQ K-means (results/study, on tasks of these sets and others) and, for the GANs'
+rate and steps, by MNIST's test accuracy (results/gan-budgets); the rivals have their papers' or
+this library's defaults.
 """
 
 
@@ -68,7 +76,7 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:
     """Return the table, the paper's numbers beside ours."""
     lines = _lines(records, expected)
     head = ["method", "measure", "paper", "ours", "seeds", "epochs", "seconds"]
-    parts = [sizes_text(records), _NOTES, _overview(lines)]
+    parts = [sizes_text(records), _NOTES, threads_text(records), _overview(lines)]
     for task in dict.fromkeys(line.task for line in lines):
         cells = [
             [
@@ -95,9 +103,16 @@ def _overview(lines: list[_Line]) -> str:
         if line.measure == _CHOSEN or line.paper is not None:
             printed = "" if line.paper is None else f" (paper {line.paper['value']:g})"
             row = cells.setdefault(f"{line.row}, {line.measure}", {})
-            row[line.task] = line.ours.text + printed
+            row[line.task] = line.ours.text + _seeds_of(line.ours) + printed
     rows = [[name, *(row.get(task, "-") for task in tasks)] for name, row in cells.items()]
     return f"## All data sets\n\n{markdown_table(['method', *tasks], rows)}"
+
+
+def _seeds_of(ours: Summary) -> str:
+    """Return how many of the seeds a mean is over, where these are not all."""
+    n_all = ours.n_seeds + ours.n_missing
+    n_answers = ours.n_seeds - ours.n_collapsed
+    return f" [{n_answers} of {n_all}]" if 0 < n_answers < n_all else ""
 
 
 def _lines(records: Mapping[str, Record], expected: Mapping[str, Any]) -> list[_Line]:
