@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vqpu.errors import UsageError
+
+if TYPE_CHECKING:
+    from vqpu.serving import Ranked
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
 InputPath = Annotated[
@@ -107,14 +110,19 @@ def rank(
         id_column=id_column,
         on_broken="skip" if skip_broken else "raise",
     )
-    rows = list(ranked.best.rows())
     if as_json:
         keys = ("name", "label", "score", "probability")
-        best = [dict(zip(keys, row, strict=True)) for row in rows]
+        best = [dict(zip(keys, row, strict=True)) for row in ranked.best.rows()]
         counts = {name: count for name, count in ranked._asdict().items() if name != "best"}
         print(json.dumps({**counts, "best": best}))
         return
-    for place, (name, _, score, probability) in enumerate(rows, 1):
+    _print_ranking(ranked)
+    if sheet is not None and len(ranked.best) > MOST_TILES:
+        typer.echo(f"{sheet} shows the first {MOST_TILES} of them", err=True)
+
+
+def _print_ranking(ranked: Ranked) -> None:
+    for place, (name, _, score, probability) in enumerate(ranked.best.rows(), 1):
         shown = str(name).encode("utf-8", "backslashreplace").decode()
         print(f"{place:5}  {probability:.4f}  {score:9.3f}  {shown}")
     left_out = [
@@ -123,9 +131,7 @@ def rank(
         if count
     ]
     aside = f" ({', '.join(left_out)})" if left_out else ""
-    typer.echo(f"best {len(rows)} of {ranked.n_seen} samples{aside}", err=True)
-    if sheet is not None and len(rows) > MOST_TILES:
-        typer.echo(f"{sheet} shows the first {MOST_TILES} of them", err=True)
+    typer.echo(f"best {len(ranked.best)} of {ranked.n_seen} samples{aside}", err=True)
 
 
 def evaluate(

@@ -67,40 +67,26 @@ def open_labeled_input(
         Whether a sample without a label is refused, as nobody knows what it is.
     """
     check_kind(contract, path)
+    _check_labels_option(contract, label, labels_file)
     if contract.kind == "array":
-        if label is not None or labels_file is not None:
-            raise UsageError("An .npz file has its labels in y: leave --label and --labels out.")
         return _in_chunks(read_array_file(path))
     label, positive = label or contract.label, positive or contract.positive
-    if contract.kind == "table" and labels_file is not None:
-        raise UsageError("A table has its labels in a column: leave --labels out.")
-    if contract.kind == "images" and labels_file is None:
-        raise UsageError(
-            "A folder of images needs --labels FILE.csv, which names its files, with --label "
-            "COLUMN and --positive VALUE."
-        )
     if label is None or positive is None:
         raise UsageError(
             "Say which column holds the labels and which value is positive: --label COLUMN "
             "--positive VALUE."
         )
     if contract.kind == "table":
-        columns = table_columns(path)
-        if label not in columns:
-            raise InputError(
-                f"{path} has no column {label!r}.{did_you_mean(label, columns)} Without --label it "
-                "is that of training: say with --label which column holds the labels here."
-            )
+        _check_label_column(path, label, needs_truth)
         assert contract.schema is not None
-        if needs_truth:
-            _check_all_labeled(path, count_unlabeled(path, label))
         # Without an id column: nothing is written that a row's name would stand in.
         return iter_table(
             path, contract.schema, label=label, positive=positive, on_broken=on_broken
         )
     assert labels_file is not None
     if needs_truth:
-        _check_all_labeled(labels_file, count_unlabeled_files(labels_file, file_column, label))
+        n_unlabeled = count_unlabeled_files(labels_file, file_column, label)
+        _check_all_labeled(labels_file, n_unlabeled)
     data = read_labeled_images(
         path,
         labels_file,
@@ -112,6 +98,32 @@ def open_labeled_input(
         on_broken=on_broken,
     )
     return _in_chunks(data)
+
+
+def _check_labels_option(
+    contract: InputContract, label: str | None, labels_file: str | Path | None
+) -> None:
+    """Refuse a file of labels where there can be none, and its absence where it is needed."""
+    if contract.kind == "array" and (label is not None or labels_file is not None):
+        raise UsageError("An .npz file has its labels in y: leave --label and --labels out.")
+    if contract.kind == "table" and labels_file is not None:
+        raise UsageError("A table has its labels in a column: leave --labels out.")
+    if contract.kind == "images" and labels_file is None:
+        raise UsageError(
+            "A folder of images needs --labels FILE.csv, which names its files, with --label "
+            "COLUMN and --positive VALUE."
+        )
+
+
+def _check_label_column(path: str | Path, label: str, needs_truth: bool) -> None:
+    columns = table_columns(path)
+    if label not in columns:
+        raise InputError(
+            f"{path} has no column {label!r}.{did_you_mean(label, columns)} Without --label it "
+            "is that of training: say with --label which column holds the labels here."
+        )
+    if needs_truth:
+        _check_all_labeled(path, count_unlabeled(path, label))
 
 
 def _check_all_labeled(path: str | Path, n_unlabeled: int) -> None:
