@@ -222,7 +222,7 @@ def test_fit__one_folder_and_a_file_of_labels(
 ) -> None:
     names = sorted(path.name for path in (pictures / "heap").iterdir())
     known = [name for name in names if name.startswith("red")][:15]
-    lines = "\n".join(f"{name},{'wanted' if name in known else ''}" for name in names)
+    lines = "\n".join(f"./{name},{'wanted' if name in known else ''}" for name in names)
     (tmp_path / "labels.csv").write_text(f"file,mark\n{lines}\n")
     done = run_json(
         capsys, "fit", pictures / "heap", "--labels", tmp_path / "labels.csv", "--label", "mark",
@@ -238,6 +238,8 @@ def test_fit__one_folder_and_a_file_of_labels(
     hidden = run_json(capsys, *ranking, "--labels", tmp_path / "labels.csv")
     assert (hidden["n_seen"], hidden["n_labeled"]) == (65, 15)
     assert not {Path(row["name"]).name for row in hidden["best"]} & {*known}
+    replacing = ("--labels", tmp_path / "labels.csv", "--out", tmp_path / "labels.csv")
+    assert "is the input" in run(capsys, *ranking, *replacing, code=2)
     judging = ("evaluate", tmp_path / "model", pictures / "heap", "--labels")
     refusal = run(capsys, *judging, tmp_path / "labels.csv", code=1)
     assert "labels.csv has 65 samples without a label" in refusal
@@ -319,7 +321,7 @@ def test_table_with_missing_values__skipped_by_every_command(
     path.write_text("\n".join(lines) + "\n")
     command = ("predict", table / "model", path, "--out", tmp_path / "a.csv")
     refusal = run(capsys, *command, code=1)
-    assert f"Row 'r2' of {path}: missing value in 'x1'. Column 'x1' has missing values" in refusal
+    assert f"Row 'r2' of {path} cannot be used: missing value in 'x1'." in refusal
     assert "238 samples" in run(capsys, *command, "--skip-broken")
     kept = [f"r{number}" for number in range(240) if number not in (2, 4)]
     assert [row["id"] for row in read_csv(tmp_path / "a.csv")] == kept

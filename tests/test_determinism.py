@@ -3,8 +3,10 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import signal
 import subprocess
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 
 from tests.support import fast_classifier
 from vqpu import NaivePUClassifier, VQKMeansClassifier
+from vqpu._seeding import preserved_torch_state
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 
@@ -134,3 +137,21 @@ def test_two_threads__each_as_alone(blobs: Blobs) -> None:
     alone = [fit(0), fit(1)]
     with ThreadPoolExecutor(2) as threads:
         assert list(threads.map(fit, (0, 1))) == alone
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_forked_while_another_thread_fits__the_child_can_fit(blobs: Blobs) -> None:
+    with preserved_torch_state(torch.device("cpu")), ThreadPoolExecutor(1) as threads:
+        assert threads.submit(_enters_after_fork).result(timeout=30) == 0
+
+
+def _enters_after_fork() -> int:
+    """Fork while the main thread holds the lock; the exit code of the child that takes it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
+        child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        with preserved_torch_state(torch.device("cpu")):
+            os._exit(0)
+    return os.waitpid(child, 0)[1]

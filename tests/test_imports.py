@@ -29,7 +29,7 @@ ALLOWED: dict[str, set[str]] = {
     "_posterior": {"_bestbin"},
     "_wrapped": {"errors"},
     "_contract": {"errors", "_labels", "_sources"},
-    "priors": {"errors", "_bestbin", "_parameters", "_wrapped", "scenarios"},
+    "priors": {"errors", "_bestbin", "_labels", "_parameters", "_wrapped", "scenarios"},
     "nn": set(),
     "training": {"errors", "_seeding", "_twomeans", "modelfiles"},
     "_inference": {"errors", "_finite", "_sources"},

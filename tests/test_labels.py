@@ -3,10 +3,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from vqpu import stack_pu
-from vqpu._labels import encode_pu_labels
+from vqpu._labels import encode_pu_labels, refuse_masked
 from vqpu.errors import InputError
 
 
@@ -42,6 +43,11 @@ def test_encode__one_value__named() -> None:
 def test_encode__word_for_unlabelled_is_the_larger__refused(pair: tuple[str, str]) -> None:
     with pytest.raises(InputError, match=f"{pair[1]!r}, would mark the labelled positives. Use 1"):
         encode_pu_labels(np.array(pair * 2))
+
+
+def test_refuse_masked__column_of_that_name__is_no_mask() -> None:
+    refuse_masked("X", pd.DataFrame({"a": [1.0, 2.0], "_mask": [0.0, 1.0]}))
+    refuse_masked("X", np.ma.MaskedArray([1.0, 2.0]))  # nothing is masked
 
 
 def test_stack__masked__refused() -> None:

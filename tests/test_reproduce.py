@@ -351,9 +351,9 @@ def test_sensitivity__change__against_the_default_of_the_same_seed() -> None:
         return Record({**config, **sizes}, {"test_accuracy": accuracy}, history)
 
     records = [record("default", seed, 0.9 + seed / 100) for seed in range(3)]
-    records.append(record("codes-2", 0, 0.92))
+    records += [record("codes-2", 0, 0.92), record("codes-2", 7, 0.99)]
     shown = load_item("sensitivity").show({str(n): r for n, r in enumerate(records)}, {})
-    assert "| codes-2 | 92.00 | +2.00 | 82.00 | +2.00 |" in shown.markdown
+    assert "| codes-2 | 95.50 ± 3.50 | +2.00 | 85.50 ± 3.50 | +2.00 |" in shown.markdown
 
 
 def test_run__twin_of_another_item__copied_not_trained(tmp_path: Path) -> None:

@@ -242,7 +242,12 @@ def test_killed_decode__leaves_nothing_finished(folders: tuple[Path, Path]) -> N
     cache = folders[0].parent / "cache"
     program = [sys.executable, "-c", KILLED, *map(str, folders), str(cache)]
     assert subprocess.run(program, check=False).returncode == -9
-    assert [path.name[:10] for path in (cache / "images").iterdir()] == [".decoding."]
+    (left,) = (cache / "images").iterdir()
+    assert left.name.startswith(".decoding.")
+    for path in (left, *left.iterdir()):
+        os.utime(path, (0, 0))  # as if killed long ago
+    read_image_folders(*folders, size=16, cache_dir=cache)
+    assert not left.exists()
     assert len(read(folders).X) == 7
 
 

@@ -465,7 +465,7 @@ def test_stream__skipped_rows__missing_and_unknown(ending: str, tmp_path: Path) 
     (chunk,) = iter_table(path, schema, id_column="key", on_broken="skip")
     assert (chunk.X.tolist(), list(chunk.names)) == ([[30, 1, 0]], ["a"])
     reasons = dict(chunk.broken)
-    assert reasons == {**dict(BROKEN), "e": "unknown category in 'pet'"}
+    assert reasons == {**dict(BROKEN), "e": "'eel' in 'pet', which training never saw"}
     with pytest.raises(ParameterError, match="Unknown on_broken 'zero'"):
         iter_table(path, schema, on_broken="zero")
 

@@ -66,7 +66,7 @@ def refuse_masked(name: str, values: Any) -> None:
         Of the argument, for the message.
     values : object
     """
-    if np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         n_masked = int(np.ma.getmaskarray(values).sum())
         raise InputError(
             f"{name} is a masked array with {n_masked} masked values. They are never guessed "

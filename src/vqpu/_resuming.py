@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,7 +61,8 @@ def _identity(estimator: Any, source: ArraySource, labels: PULabels, seed: int) 
     if callable(estimator.encoder):  # its name may be that of another lambda
         with preserved_torch_state(torch.device("cpu")):
             built = estimator._build_encoder(source.sample_shape, estimator._output_dim)
-        parameters["layers of the encoder"] = repr(built)
+        # Addresses differ from process to process.
+        parameters["layers of the encoder"] = re.sub(r" at 0x[0-9a-f]+", "", repr(built))
     return {
         "estimator": type(estimator).__name__,
         **parameters,

@@ -133,9 +133,12 @@ class SavedEstimator(CheckedEstimator):
         if self.n_members_ > len(tensors):
             raise ModelFileError(f"{bundle.path} states {self.n_members_} members but lacks them.")
         # Our own modules take no memory until their shapes are known to be those of the file.
-        on = torch.device("cpu" if callable(self.encoder) else "meta")
-        with preserved_torch_state(torch.device("cpu")), on:
-            modules = self._blank_modules()
+        if callable(self.encoder):
+            with preserved_torch_state(torch.device("cpu")):
+                modules = self._blank_modules()
+        else:
+            with torch.device("meta"):
+                modules = self._blank_modules()
         fill_modules(modules, tensors)
         self._device = choose_device(self.device)
         for name, module in modules.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,16 @@ import torch
 from vqpu.errors import ParameterError
 
 _one_thread = threading.RLock()
+
+
+def _let_the_child_in() -> None:
+    """Make a new lock: in a forked process nobody is left to release the old one."""
+    global _one_thread
+    _one_thread = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_the_child_in)
 
 
 class Stream(IntEnum):
@@ -60,7 +71,7 @@ def preserved_torch_state(device: torch.device) -> Iterator[None]:
     """Run a block that may reseed torch; put the global random state back afterwards.
 
     Initial weights and dropout draw from torch's one generator, so of several threads one at a
-    time is let in: else each would draw from another's seed.
+    time is let in: else each would draw from another's seed. Fits in threads take turns.
     """
     # torch.manual_seed reseeds every GPU, so every one is put back.
     devices = list(range(torch.cuda.device_count())) if device.type == "cuda" else []

@@ -26,7 +26,8 @@ def reproduce(
         typer.Option(help="Where the data lie. Default: $VQPU_DATA_DIR, else the per-user cache."),
     ] = None,
     seeds: Annotated[
-        str | None, typer.Option(help="Such as 0,1,2. Default: those of the settings.")
+        str | None,
+        typer.Option(help="Such as 0,1,2, with --results-dir. Default: those of the settings."),
     ] = None,
     show: Annotated[
         bool, typer.Option("--show", help="Train nothing: table and figure from the records.")

@@ -11,7 +11,7 @@ from vqpu.inputs._arrays import read_arrays as read_arrays
 from vqpu.inputs._arrays import read_npz as read_npz
 from vqpu.inputs._imagelist import count_unlabeled_files as count_unlabeled_files
 from vqpu.inputs._imagelist import find_images as find_images
-from vqpu.inputs._imagelist import positive_files as positive_files
+from vqpu.inputs._imagelist import read_label_file as read_label_file
 from vqpu.inputs._images import iter_images as iter_images
 from vqpu.inputs._images import read_image_folders as read_image_folders
 from vqpu.inputs._images import read_labeled_images as read_labeled_images

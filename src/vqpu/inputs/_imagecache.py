@@ -203,7 +203,7 @@ def _write_pixels(
 
 def _remove_stale(cache_dir: Path) -> None:
     """Remove what processes left behind that were killed more than a day ago."""
-    for folder in cache_dir.glob(".decoding-*"):
+    for folder in cache_dir.glob(".decoding[.-]*"):
         with contextlib.suppress(FileNotFoundError):  # its owner may be done just now
             newest = max(path.stat().st_mtime for path in (folder, *folder.iterdir()))
             if newest < time.time() - _STALE_SECONDS:

@@ -95,14 +95,22 @@ def check_apart(
     if real[0] & real[1] or Path(positives).resolve() == Path(unlabeled).resolve():
         raise InputError(
             f"positives ({positives}) and unlabeled ({unlabeled}) overlap, so images would be in "
-            "both sets. Expected two folders side by side: move one out of the other."
+            "both sets. Expected two folders that share none, be it by a link."
         )
 
 
 def read_label_file(
     folder: Path, labels: Path, positive: Any, file_column: str, label_column: str
 ) -> LabeledFiles:
-    """Read a CSV with a header, one line a file of ``folder``."""
+    """Read a CSV with a header, one line a file of ``folder``.
+
+    Parameters
+    ----------
+    folder, labels : Path
+    positive : object
+        The label of positives.
+    file_column, label_column : str
+    """
     check_regular_file(labels)
     rows = list(_rows(labels, file_column, label_column))
     names = [name for name, _ in rows]
@@ -137,23 +145,6 @@ def count_unlabeled_files(labels: str | Path, file_column: str, label_column: st
     path = Path(labels)
     check_regular_file(path)
     return sum(not label for _, label in _rows(path, file_column, label_column))
-
-
-def positive_files(
-    labels: str | Path, positive: Any, file_column: str, label_column: str
-) -> frozenset[str]:
-    """Return the names of the files that a CSV of labels calls positive.
-
-    Parameters
-    ----------
-    labels : path
-    positive : object
-    file_column, label_column : str
-    """
-    path = Path(labels)
-    check_regular_file(path)
-    rows = _rows(path, file_column, label_column)
-    return frozenset(name for name, label in rows if label == str(positive))
 
 
 def _rows(labels: Path, file_column: str, label_column: str) -> Iterator[tuple[str, str]]:

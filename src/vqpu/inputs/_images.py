@@ -19,7 +19,7 @@ from vqpu.inputs._samples import ON_BROKEN, Broken, Chunk, PUData, describe_brok
 from vqpu.inputs._spool import cache_folder
 
 _DEFAULT_RULE = ImageRule()
-_REPAIR = 'Repair or remove it, or leave such files out with on_broken="skip" (--skip-broken).'
+_REPAIR = 'Repair or remove such files, or leave them out with on_broken="skip" (--skip-broken).'
 
 
 def read_image_folders(

@@ -155,7 +155,7 @@ class SchemaLearner:
             raise InputError(
                 f"{first_few(saved)} looks like the index of a data frame, which says where a row "
                 "stood, not what it is. Leave it out with drop=[...] (--drop), name rows by it "
-                "with id_column= (--id), or save the table without its index."
+                "with id_column= (--id), or rename it if it is data."
             )
         return {name: kind for name, kind in kinds.items() if kind is not None}
 

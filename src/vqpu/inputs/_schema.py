@@ -101,8 +101,9 @@ class TableSchema:
                 values = batch.column(column.name)
                 _check_kind(column, values)
                 codes = _find_categories(column, short_text(column.name, values))
-                reason = f"unknown category in {column.name!r}"
                 for place in _places(codes.is_null()):
+                    shown = str(values[place].as_py())[:50]
+                    reason = f"{shown!r} in {column.name!r}, which training never saw"
                     reasons.setdefault(place, reason)
         return reasons
 

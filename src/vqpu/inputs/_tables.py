@@ -313,14 +313,17 @@ def _at_first_row(
     first_row: int,
     reading: _Reading,
 ) -> InputError:
-    """Return the error with the row that it met first, if it lies with single rows."""
-    reasons = schema.unusable(batch)
-    if reading.skips or not reasons:
+    """Return an error that names the first row that cannot be used, if it lies with single rows."""
+    reasons = {} if reading.skips else schema.unusable(batch)
+    if not reasons:
         return error
     place = min(reasons)
     _, (first, *_) = _names(batch, first_row, reading.id_column, {place: reasons[place]})
     row = f"Row {first.name!r}" if reading.id_column else f"Row {first.name} (from 0)"
-    return InputError(f"{row} of {table.path}: {reasons[place]}. {error}")
+    return InputError(
+        f"{row} of {table.path} cannot be used: {reasons[place]}. Mend such rows (values are never "
+        'guessed at), or leave them out with on_broken="skip" (--skip-broken).'
+    )
 
 
 def _names(

@@ -32,12 +32,13 @@ def write_directory(path: Path, contents: dict[str, bytes]) -> None:
     if not path.parent.is_dir():
         path.parent.mkdir(parents=True)
     temporary = name_beside(path)
-    temporary.mkdir()
+    old_mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
+    temporary.mkdir(0o777 if old_mode is None else 0o700)  # nobody sees more meanwhile
     try:
         for name, content in contents.items():
             _write_file(temporary / name, content)
-        if path.exists():
-            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        if old_mode is not None:
+            temporary.chmod(old_mode)
         sync_folder(temporary)
         _take_place(temporary, path)
     finally:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from vqpu._labels import refuse_masked
 from vqpu.errors import InputError, InputTypeError
 from vqpu.priors._finding import Floats
 
@@ -69,8 +70,7 @@ def _check_enough(positive: Floats, unlabeled: Floats, least: int, kind: str) ->
 def _to_array(name: str, values: Any) -> Floats:
     if hasattr(values, "toarray"):
         raise InputTypeError(f"{name} is sparse, but a dense array is needed. Call its toarray().")
-    if np.ma.is_masked(values):
-        raise InputError(f"{name} is a masked array with masked values. Leave those out.")
+    refuse_masked(name, values)
     try:
         array = np.asarray(values)
         is_number = array.dtype.kind in "biufO"

@@ -12,6 +12,7 @@ from vqpu.reproduce._grid import expand_grid as expand
 from vqpu.reproduce._grid import run_cell as run
 from vqpu.reproduce._items import Record, Row, Shown
 from vqpu.reproduce._summary import (
+    Measure,
     Summary,
     group,
     markdown_table,
@@ -80,31 +81,29 @@ def _signed(change: float | None) -> str:
 
 def _lines(records: Mapping[str, Record]) -> list[_Line]:
     groups = {row: found for (row,), found in group(records, "row").items()}
-    by_seed = {record.config["seed"]: record for record in groups.get(_DEFAULT, [])}
-    measures = (metric("test_accuracy"), top_distance("nearest_center"))
-    lines = []
-    for row, found in groups.items():
-        chosen, nearest = (summarize(found, measure) for measure in measures)
-        seeds = [record.config["seed"] for record in found if record.metrics is not None]
-        twins = [by_seed[seed] for seed in seeds if seed in by_seed and row != _DEFAULT]
-        twin_chosen, twin_nearest = (summarize(twins, measure) for measure in measures)
-        lines.append(
-            _Line(
-                row,
-                chosen,
-                nearest,
-                summarize(found, metric("alpha_estimate")),
-                _difference(chosen, twin_chosen),
-                _difference(nearest, twin_nearest),
-            )
+    default = groups.get(_DEFAULT, [])
+    chosen, nearest = metric("test_accuracy"), top_distance("nearest_center")
+    return [
+        _Line(
+            row,
+            summarize(found, chosen),
+            summarize(found, nearest),
+            summarize(found, metric("alpha_estimate")),
+            None if row == _DEFAULT else _change(found, default, chosen),
+            None if row == _DEFAULT else _change(found, default, nearest),
         )
-    return lines
+        for row, found in groups.items()
+    ]
 
 
-def _difference(ours: Summary, theirs: Summary) -> float | None:
-    if ours.mean is None or theirs.mean is None:
-        return None
-    return ours.mean - theirs.mean
+def _change(variant: list[Record], default: list[Record], measure: Measure) -> float | None:
+    """Return by how many points a variant differs, over the seeds that both have."""
+    ours, theirs = (
+        {record.config["seed"]: np.mean(values) for record in found if (values := measure(record))}
+        for found in (variant, default)
+    )
+    changes = [100 * (ours[seed] - theirs[seed]) for seed in ours if seed in theirs]
+    return float(np.mean(changes)) if changes else None
 
 
 def _spreads(lines: list[_Line]) -> list[list[str]]:

@@ -24,10 +24,11 @@ def method_parameters(methods: Sequence[str]) -> list[str]:
     Parameters
     ----------
     methods : sequence of str
-        Names that are no keys of :data:`METHODS` are passed over.
+        Keys of :data:`METHODS`.
     """
-    known = [METHODS[name]().get_params() for name in methods if name in METHODS]
-    return sorted(set().union(*known))
+    for name in methods:
+        check_choice("method", name, tuple(METHODS))
+    return sorted(set().union(*(METHODS[name]().get_params() for name in methods)))
 
 
 METHODS: dict[str, Any] = {"vq": VQKMeansClassifier, **PU_RIVALS}
@@ -104,9 +105,10 @@ def compare(
             fitted[name] = _fit(model, data, rest, judged)
         except VqpuError as error:  # one method that cannot be fitted must not hide the others
             fitted[name] = error
-    failures = [found for found in fitted.values() if isinstance(found, VqpuError)]
+    failures = {name: found for name, found in fitted.items() if isinstance(found, VqpuError)}
     if len(failures) == len(fitted):
-        raise failures[0]
+        name, first = next(iter(failures.items()))
+        raise type(first)(f"No method can be fitted; {name}: {first}")
     share, source = _shared_alpha(alpha, fitted)
     rows = [_row(name, found, data.y[judged], scenario, share) for name, found in fitted.items()]
     rows.sort(key=lambda row: -row.get("proxy_auc", -1.0))
@@ -115,12 +117,10 @@ def compare(
 
 
 def _check_request(methods: Sequence[str], alpha: float | None, parameters: dict[str, Any]) -> None:
-    for name in methods:
-        check_choice("method", name, tuple(METHODS))
+    known = method_parameters(methods)
     if not methods or len(set(methods)) != len(methods):
         raise ParameterError(f"methods must name each method once. Got {list(methods)}.")
     check_real("alpha", alpha, 0, 1, open_low=True, optional=True)
-    known = method_parameters(methods)
     for name in parameters:
         if name not in known:
             raise ParameterError(f"None of {list(methods)} has a parameter {name!r}.")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vqpu.errors import UsageError
-from vqpu.inputs import Chunk, positive_files, table_columns
+from vqpu.inputs import Chunk, read_label_file, table_columns
 from vqpu.serving._input_contract import InputContract, open_input
 from vqpu.serving._models import open_model
 from vqpu.serving._ranking import Ranked, check_sheet, draw_sheet, rank
@@ -69,7 +69,7 @@ def predict_file(
     id_column : str or None
     on_broken : {"raise", "skip"}
     """
-    check_output(out, input_path, model_path)
+    check_output(out, [input_path], model_path)
     model = open_model(model_path)
     chunks = open_input(
         model.contract, input_path, shard=shard, id_column=id_column, on_broken=on_broken
@@ -114,12 +114,13 @@ def rank_file(
     on_broken : {"raise", "skip"}
     """
     if out is not None:
-        check_output(out, input_path, model_path)
+        inputs = [input_path] if labels_file is None else [input_path, labels_file]
+        check_output(out, inputs, model_path)
     model = open_model(model_path)
     contract = model.contract
     if sheet is not None:
         check_sheet(sheet, contract.kind, input_path, model_path)
-    known = _known_files(contract, labels_file, file_column)
+    known = _known_files(contract, Path(input_path), labels_file, file_column)
     label = None if include_labeled else _known_label(contract, input_path)
     chunks = open_input(
         contract,
@@ -130,7 +131,7 @@ def rank_file(
         on_broken=on_broken,
     )
     if known:
-        chunks = _with_known(chunks, known, Path(input_path))
+        chunks = _with_known(chunks, known)
     ranked = rank(answers_to(model.estimator, chunks), top)
     if out is not None:
         write_answers(out, name_column(contract), [ranked.best])
@@ -152,9 +153,9 @@ def _known_label(contract: InputContract, path: str | Path) -> str | None:
 
 
 def _known_files(
-    contract: InputContract, labels_file: str | Path | None, file_column: str
-) -> frozenset[str]:
-    """Return the names of the pictures that are labelled positive."""
+    contract: InputContract, folder: Path, labels_file: str | Path | None, file_column: str
+) -> frozenset[Path]:
+    """Return the pictures that are labelled positive."""
     if labels_file is None:
         return frozenset()
     if contract.kind != "images" or contract.label is None:
@@ -162,11 +163,12 @@ def _known_files(
             "--labels is for models that were fitted on one folder of images with --labels: leave "
             "it out."
         )
-    return positive_files(labels_file, contract.positive, file_column, contract.label)
+    paths, y = read_label_file(
+        folder, Path(labels_file), contract.positive, file_column, contract.label
+    )
+    return frozenset(path for path, is_known in zip(paths, y, strict=True) if is_known)
 
 
-def _with_known(chunks: Iterable[Chunk], known: frozenset[str], root: Path) -> Iterator[Chunk]:
+def _with_known(chunks: Iterable[Chunk], known: frozenset[Path]) -> Iterator[Chunk]:
     for chunk in chunks:
-        names = (Path(name).relative_to(root).as_posix() for name in chunk.names)
-        y = np.array([name in known for name in names], np.int8)
-        yield chunk._replace(y=y)
+        yield chunk._replace(y=np.array([Path(name) in known for name in chunk.names], np.int8))

@@ -108,8 +108,8 @@ def _check_all_used(sources: Sources, count: int, kind: str) -> None:
     if unused:
         what = {"images": "folder", "array": "array", "table": "table"}[kind]
         raise UsageError(
-            f"{', '.join(unused)}: no meaning for {'one' if count == 1 else 'two'} {what}"
-            f"{'s' * (count - 1)}. Leave it out, or see vqpu fit --help for what belongs together."
+            f"No meaning for {'one' if count == 1 else 'two'} {what}{'s' * (count - 1)}: "
+            f"{', '.join(unused)}. See vqpu fit --help for what belongs together."
         )
 
 

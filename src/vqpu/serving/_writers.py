@@ -30,12 +30,15 @@ class Writer(Protocol):
         """Finish the file's contents; the file itself stays open."""
 
 
-def check_output(path: str | Path, input_path: str | Path, model_path: str | Path) -> None:
-    """Refuse, before any work, what cannot be written to, the input, and the model's directory."""
+def check_output(path: str | Path, inputs: Iterable[str | Path], model_path: str | Path) -> None:
+    """Refuse, before any work, what cannot be written to, an input, and the model's directory."""
     path = Path(path)
     check_target(path, ENDINGS, model_path=model_path)
-    if path.exists() and Path(input_path).exists() and path.samefile(input_path):
-        raise UsageError(f"{path} is the input: answers would replace it. Choose another --out.")
+    for given in map(Path, inputs):
+        if path.exists() and given.exists() and path.samefile(given):
+            raise UsageError(
+                f"{path} is the input: answers would replace it. Choose another --out."
+            )
     if path.suffix.lower() == ".parquet":
         _require_pyarrow()
 
