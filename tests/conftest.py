@@ -14,13 +14,15 @@ import vqpu
 from tests.reported_models import fit_pictures, fit_rows
 from tests.support import fast_classifier
 
+torch.set_num_threads(1)  # also for fixtures that are made before the next one
+
 
 @pytest.fixture(autouse=True)
 def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def blobs() -> tuple[NDArray[Any], NDArray[Any]]:
     """60 labelled positives and 120 unlabelled samples, 40 of them hidden positives."""
     rng = np.random.default_rng(0)
@@ -28,7 +30,10 @@ def blobs() -> tuple[NDArray[Any], NDArray[Any]]:
         [rng.normal(2, 1, (60, 5)), rng.normal(2, 1, (40, 5)), rng.normal(-2, 1, (80, 5))]
     )
     order = np.random.default_rng(1).permutation(180)
-    return X[order], np.repeat([1, 0], [60, 120])[order]
+    X, y = X[order], np.repeat([1, 0], [60, 120])[order]
+    for array in (X, y):
+        array.setflags(write=False)  # all tests share them
+    return X, y
 
 
 @pytest.fixture

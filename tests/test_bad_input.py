@@ -15,7 +15,7 @@ from torch import nn
 
 import vqpu.training._loop as loop_module
 from tests.support import fast_classifier
-from vqpu import VqpuError
+from vqpu import VQKMeansClassifier, VqpuError
 
 # Models here are trained for a few steps on noise; that their codes say nothing is no news.
 pytestmark = pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
@@ -177,10 +177,16 @@ PREDICT_CASES: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def model() -> VQKMeansClassifier:
+    return fast_classifier(max_steps=20).fit(X, Y)
+
+
 @pytest.mark.parametrize("name", PREDICT_CASES)
 @pytest.mark.parametrize("method", ["predict", "decision_function", "predict_proba", "transform"])
-def test_predict__bad_data__one_clear_error(name: str, method: str) -> None:
-    model = fast_classifier(max_steps=20).fit(X, Y)
+def test_predict__bad_data__one_clear_error(
+    name: str, method: str, model: VQKMeansClassifier
+) -> None:
     make, message = PREDICT_CASES[name]
     with pytest.raises(VqpuError, match=message):
         getattr(model, method)(make())

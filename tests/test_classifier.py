@@ -193,7 +193,9 @@ def test_stopping__best_state__is_restored(blobs: Blobs) -> None:
         weights = list(check.network.encoder.parameters())[-1].clone()  # not touched by folding
         states.append((check.row["step"], weights))
 
-    model = fast_classifier(max_steps=100, check_every=10).fit(*blobs, callback=remember)
+    model = fast_classifier(max_steps=100, check_every=10, stopping_signal="center-distance")
+    model.fit(*blobs, callback=remember)
+    assert model.best_check_ < len(states) - 1, "else the last state would do"
     restored = list(model.network_.encoder.parameters())[-1]
     assert torch.equal(restored, states[model.best_check_][1])
 

@@ -175,6 +175,27 @@ def test_command__bad__code_and_sentence_and_nothing_written(
     assert not list((tmp_path / "new").iterdir())
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        PREDICT + "fits.parquet --out {new}/a.xlsx",
+        PREDICT + "fits.parquet --out {place}/table/a.csv",
+        PREDICT + "fits.parquet --out /proc/a.csv",
+        "rank {place}/table {place}/fits.parquet --out {new}/none/a.csv",
+        "export {place}/table --onnx {place}/table/a.onnx",
+    ],
+)
+def test_bad_target__refused_before_the_model_is_read(
+    line: str, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def work(*_: object) -> None:
+        raise AssertionError("the model was read")
+
+    monkeypatch.setattr("vqpu.serving._prediction.open_model", work)
+    monkeypatch.setattr("vqpu.serving.open_model", work)
+    assert main([part.format(place=place, new=tmp_path) for part in line.split()]) in (1, 2)
+
+
 def test_predict__refused_halfway__old_result_stays(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

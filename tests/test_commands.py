@@ -14,6 +14,7 @@ import vqpu
 from tests.command_line import QUICK, fit_table, read_csv, run, run_json, write_table
 from tests.support import fast_classifier
 from vqpu.cli import main
+from vqpu.cli._fit import _print_comparison
 from vqpu.evidence import read_evidence
 from vqpu.inputs import PUData
 from vqpu.modelfiles import read_extra
@@ -200,6 +201,8 @@ def test_evaluate__truth__agrees_with_counting(
     called = [label == "1" for label, is_known in zip(labels, known, strict=True) if is_known]
     assert estimated["recall"] == np.mean(called)
     assert abs(estimated["precision"] - 1) < 0.35
+    own = run_json(capsys, *command, "known", "--scenario", "case-control", "--positive", "yes")
+    assert own["alpha"] == vqpu.load(table / "model").alpha_
     assert "accuracy" in run(capsys, *command, "truth", "--positive", "1")
 
 
@@ -430,7 +433,7 @@ class _Fair(_Leaking):
 
 
 def test_compare__a_method_that_cannot_be_scored__hides_no_other(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     y = (np.arange(80) % 2).astype(np.int8)
     X = np.stack([y, np.random.default_rng(0).normal(size=80)], axis=1)
@@ -441,6 +444,13 @@ def test_compare__a_method_that_cannot_be_scored__hides_no_other(
     assert found.rows[0]["method"] == "fair"
     assert 0 < found.rows[0]["recall"] < 1
     assert "not one unlabelled" in found.rows[1]["error"]
+    _print_comparison(found)
+    head, first, second, *explained = capsys.readouterr().out.splitlines()
+    assert head.split()[:2] == ["method", "proxy_auc"]
+    assert first.split()[1] == f"{found.rows[0]['proxy_auc']:.3f}"
+    assert second.startswith("leaking       failed: ")
+    assert "share of the unlabelled called" in " ".join(explained)
+    assert explained[-1].endswith("should be near alpha.")
 
 
 def test_export__pictures__onnxruntime_gives_the_scores_of_predict(

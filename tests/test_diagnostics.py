@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,24 @@ def test_diagnose__refit_that_collapses__is_a_finding(
     found = diagnose(model, X, y, refits=1)[-1]
     assert (found.name, found.level) == ("stability", "failed")
     assert "same code" in found.sentence
+
+
+@pytest.mark.parametrize(("share", "level"), [(0.0, "ok"), (0.1, "doubt"), (0.3, "failed")])
+def test_diagnose__refits_that_answer_otherwise__by_their_share(
+    share: float, level: str, blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = blobs
+    model = fast_classifier().fit(X, y)
+    answers = model.predict(X[y == 0])
+    flipped = answers.copy()
+    n_flipped = round(share * len(answers))
+    flipped[:n_flipped] = 1 - flipped[:n_flipped]
+    monkeypatch.setattr(
+        VQKMeansClassifier, "fit", lambda *_, **__: SimpleNamespace(predict=lambda _: flipped)
+    )
+    found = diagnose(model, X, y, refits=2)[-1]
+    assert found.value == pytest.approx(n_flipped / len(answers))
+    assert (found.name, found.level) == ("stability", level)
 
 
 def test_diagnose__refits__measure_how_many_answers_change(blobs: Blobs) -> None:

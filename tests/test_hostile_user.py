@@ -171,7 +171,7 @@ NPY: dict[str, tuple[bytes, str]] = {
     "objects": (npy_bytes((10,), "|O"), "dtype object"),
     "text": (npy_bytes((10,), "<U2"), "dtype <U2"),
     "complex": (npy_bytes((5,), "<c16"), "dtype complex128"),
-    "structure": (npy_bytes((5,), "<f8").replace(b"'<f8'", b"'V16'"), "dtype |V16"),
+    "structure": (npy_bytes((5,), "<f8").replace(b"'<f8'", b"'V16'"), r"dtype \|V16"),
     "unknown version": (npy_bytes((10,), version=9), "not a valid .npy array"),
     "header of 4 GB": (b"\x93NUMPY\2\0" + b"\xff\xff\xff\xff" + bytes(1 << 20), "not a valid"),
     "header is code": (

@@ -123,6 +123,8 @@ def imports_of(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path} has a relative import"
             found.add(node.module or "")
+            if node.module == "vqpu":  # a room, or a name that it exports
+                found |= {f"vqpu.{alias.name}" for alias in node.names if alias.name in ALLOWED}
     return found
 
 

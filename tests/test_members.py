@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from tests.support import fast_classifier
-from vqpu import NaivePUClassifier
+from vqpu import NaivePUClassifier, VQKMeansClassifier
 from vqpu._sources import ArraySource
 from vqpu.nn import EncoderEnsemble
 from vqpu.training import draw_check_sample, split_holdout
@@ -124,6 +124,12 @@ def test_members__five_for_few_samples_and_one_for_many(blobs: Blobs) -> None:
     assert few._count_members(ArraySource(np.zeros((30_000, 1)))) == 1
     assert few._count_members(ArraySource(np.zeros((2_999, 8, 8)))) == 5
     assert few._count_members(ArraySource(np.zeros((3_000, 8, 8)))) == 1
+    rows, many_rows = (ArraySource(np.zeros((n, 1))) for n in (2_999, 3_000))
+    images, many_images = (ArraySource(np.zeros((n, 8, 8))) for n in (2_999, 3_000))
+    default = VQKMeansClassifier()
+    assert (default._count_rounds(rows), default._count_rounds(images)) == (3, 2)
+    assert [default._resolve_dropout(part) for part in (rows, many_rows)] == [0.5, 0.25]
+    assert [default._resolve_dropout(part) for part in (images, many_images)] == [0.1, 0.0]
     naive = NaivePUClassifier(max_steps=2, random_state=0).fit(*blobs)
     assert len(naive.network_.encoder.members) == 5
     assert naive.decision_function(blobs[0]).shape == (len(blobs[0]),)

@@ -230,7 +230,9 @@ def test_image_cache__image_changes_meanwhile__said(tmp_path: Path) -> None:
 
 
 def test_check_dataset__digits__sound() -> None:
-    assert all(finding.sound for finding in check_dataset("digits"))
+    found = list(check_dataset("digits"))
+    assert [finding.text.split(":")[0] for finding in found] == ["train", "test"]
+    assert all(finding.sound for finding in found)
     assert is_present("digits")
 
 

@@ -14,9 +14,15 @@ from vqpu import VqpuError, make_pu
 from vqpu.metrics import (
     PU_SCORERS,
     PUStratifiedKFold,
+    lee_liu_score,
     make_pu_scorer,
+    proxy_accuracy,
+    proxy_auc,
     pu_average_precision_score,
+    pu_f1_score,
     pu_precision_score,
+    pu_recall_score,
+    pu_roc_auc_score,
     pu_zero_one_risk,
 )
 
@@ -39,13 +45,21 @@ def test_scorer__equals_its_function() -> None:
     model = LogisticRegression(class_weight="balanced").fit(SAMPLE.X, SAMPLE.y)
     given: dict[str, Any] = {"scenario": "single-set", "class_prior": 0.4}
     called, ranks = model.predict(SAMPLE.X), model.decision_function(SAMPLE.X)
-    for name, expected in {
+    expected = {
+        "proxy_accuracy": proxy_accuracy(SAMPLE.y, called, **given),
+        "proxy_auc": proxy_auc(SAMPLE.y, ranks),
+        "lee_liu": lee_liu_score(SAMPLE.y, called, scenario="single-set"),
         "precision": pu_precision_score(SAMPLE.y, called, **given),
+        "recall": pu_recall_score(SAMPLE.y, called),
+        "f1": pu_f1_score(SAMPLE.y, called, **given),
+        "roc_auc": pu_roc_auc_score(SAMPLE.y, ranks, **given),
+        "average_precision": pu_average_precision_score(SAMPLE.y, ranks, **given),
         "neg_zero_one_risk": -pu_zero_one_risk(SAMPLE.y, called, **given),
         "neg_non_negative_risk": -pu_zero_one_risk(SAMPLE.y, called, non_negative=True, **given),
-        "average_precision": pu_average_precision_score(SAMPLE.y, ranks, **given),
-    }.items():
-        assert make_pu_scorer(name, **given)(model, SAMPLE.X, SAMPLE.y) == pytest.approx(expected)
+    }
+    assert set(expected) == set(PU_SCORERS)
+    for name, value in expected.items():
+        assert make_pu_scorer(name, **given)(model, SAMPLE.X, SAMPLE.y) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("name", PU_SCORERS)

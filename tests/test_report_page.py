@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 from html.parser import HTMLParser
@@ -10,13 +12,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import vqpu
 from tests.command_line import run, run_json
 from tests.reported_models import HOSTILE, LONG
 from tests.support import fast_classifier
 from vqpu.errors import InputTypeError, ModelFileError, OutputError, ParameterError, UsageError
-from vqpu.evidence import JSON_FILE, TENSOR_FILE, read_evidence
+from vqpu.evidence import (
+    JSON_FILE,
+    MOST_LABELED,
+    MOST_UNLABELED,
+    TENSOR_FILE,
+    _choose,
+    _thumbnail,
+    read_evidence,
+)
 from vqpu.modelfiles import read_extra
 from vqpu.report import make_report, write_report
 from vqpu.report._answer import facts
@@ -191,8 +202,12 @@ def test_make_report__bad_seed__refused(from_python: Path) -> None:
 
 
 def test_write_report__bad_targets__refused_before_any_work(
-    from_python: Path, tmp_path: Path
+    from_python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def work(*_: object, **__: object) -> str:
+        raise AssertionError("the model was read")
+
+    monkeypatch.setattr("vqpu.report._page.make_report", work)
     with pytest.raises(UsageError, match=r"must end in \.html"):
         write_report(from_python, tmp_path / "page.pdf")
     with pytest.raises(OutputError, match="in an existing folder"):
@@ -238,3 +253,27 @@ def test_report_command__refusals__one_line(
     assert error.count("\n") == 1
     missing = run(capsys, "report", tmp_path / "none", "--out", tmp_path / "a.html", code=1)
     assert "none" in missing
+
+
+def test_evidence__many_samples__a_fixed_number_of_each_kind() -> None:
+    y = np.repeat([0, 1], [MOST_UNLABELED + 700, MOST_LABELED + 80]).astype(np.int8)
+    rows = _choose(y)
+    kinds = y[rows]
+    assert (kinds == 0).sum() == MOST_UNLABELED
+    assert (kinds == 1).sum() == MOST_LABELED
+    assert len(np.unique(rows)) == len(rows)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("first", [True, False])
+def test_evidence__thumbnail_of_floats__bright_where_the_picture_is(
+    channels: int, first: bool
+) -> None:
+    pixels = np.full((16, 16, channels), -2.0)
+    pixels[:8] = 5.0  # the upper half; floats have no fixed range
+    content = base64.b64decode(_thumbnail(pixels.transpose(2, 0, 1) if first else pixels))
+    with Image.open(io.BytesIO(content)) as picture:
+        shades = np.asarray(picture.convert("L")).astype(int)
+    assert shades.shape == (16, 16)
+    assert shades[:6].min() > 230
+    assert shades[10:].max() < 25

@@ -26,6 +26,16 @@ def assert_same_answers(
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
 
 
+@pytest.fixture(scope="module")
+def once(blobs: Blobs) -> VQKMeansClassifier:
+    return fast_classifier(**ROUNDS, n_rounds=1).fit(*blobs)
+
+
+@pytest.fixture(scope="module")
+def twice(blobs: Blobs) -> VQKMeansClassifier:
+    return fast_classifier(**ROUNDS, n_rounds=2).fit(*blobs)
+
+
 @pytest.fixture
 def split() -> Split:
     """10 labelled positives, then 40 unlabelled samples, shared out to two members."""
@@ -76,9 +86,9 @@ def test_leaving_out__somebody_was_seen_by_all__there_is_no_next_round(
     assert split.leaving_out(np.arange(40) < 15) is None
 
 
-def test_two_rounds__one_history_that_counts_on(blobs: Blobs) -> None:
-    once = fast_classifier(**ROUNDS, n_rounds=1).fit(*blobs)
-    twice = fast_classifier(**ROUNDS, n_rounds=2).fit(*blobs)
+def test_two_rounds__one_history_that_counts_on(
+    once: VQKMeansClassifier, twice: VQKMeansClassifier
+) -> None:
     assert (once.n_rounds_, twice.n_rounds_) == (1, 2)
     assert twice.history_.column("round") == [1, 1, 2, 2]
     assert twice.history_.column("step") == [20, 40, 60, 80]
@@ -92,9 +102,9 @@ def test_two_rounds__one_history_that_counts_on(blobs: Blobs) -> None:
     assert twice.theoretical_alpha_ == once.theoretical_alpha_
 
 
-def test_two_rounds__hidden_positives_are_no_longer_held_back(blobs: Blobs) -> None:
-    once = fast_classifier(**ROUNDS, n_rounds=1).fit(*blobs)
-    twice = fast_classifier(**ROUNDS, n_rounds=2).fit(*blobs)
+def test_two_rounds__hidden_positives_are_no_longer_held_back(
+    once: VQKMeansClassifier, twice: VQKMeansClassifier
+) -> None:
     called = [model.holdout_log_odds_[1] > 0 for model in (once, twice)]
     places = [model.holdout_projections_[1] for model in (once, twice)]
     assert np.median(places[1][called[1]]) > np.median(places[0][called[0]]) + 0.1
@@ -111,12 +121,13 @@ def test_one_member__trains_one_round(blobs: Blobs) -> None:
 
 
 @pytest.mark.parametrize("step", [60, 80])  # before and after its first check
-def test_interrupt_in_round_2__the_finished_round_is_kept(step: int, blobs: Blobs) -> None:
+def test_interrupt_in_round_2__the_finished_round_is_kept(
+    step: int, blobs: Blobs, once: VQKMeansClassifier
+) -> None:
     def interrupt(check: Any) -> None:
         if check.row["step"] == step:
             raise KeyboardInterrupt
 
-    once = fast_classifier(**ROUNDS, n_rounds=1).fit(*blobs)
     with pytest.warns(InterruptedWarning, match="the best check up to step 40"):
         kept = fast_classifier(**ROUNDS, n_rounds=2).fit(
             *blobs, callback=interrupt, on_interrupt="keep-best"
@@ -129,7 +140,7 @@ def test_interrupt_in_round_2__the_finished_round_is_kept(step: int, blobs: Blob
 
 @pytest.mark.parametrize("last_step", [40, 60, 80])
 def test_stopped_in_any_round__goes_on_there_and_ends_the_same(
-    last_step: int, blobs: Blobs, tmp_path: Path
+    last_step: int, blobs: Blobs, twice: VQKMeansClassifier, tmp_path: Path
 ) -> None:
     steps = []
 
@@ -139,15 +150,14 @@ def test_stopped_in_any_round__goes_on_there_and_ends_the_same(
             raise RuntimeError("the machine stopped")
 
     model = fast_classifier(**ROUNDS, n_rounds=2)
-    whole = fast_classifier(**ROUNDS, n_rounds=2).fit(*blobs)
     with pytest.raises(RuntimeError, match="the machine stopped"):
         model.fit(*blobs, callback=stop, checkpoint_dir=tmp_path)
     last_step, n_before = 0, len(steps)
     model.fit(*blobs, callback=stop, checkpoint_dir=tmp_path)
     assert steps[n_before] == steps[n_before - 1]  # the check that was lost, and none before
-    assert_same_answers(whole, model, X=blobs[0])
+    assert_same_answers(twice, model, X=blobs[0])
     for name in ("round", "step", "loss", "alpha"):
-        assert model.history_.column(name) == whole.history_.column(name)
+        assert model.history_.column(name) == twice.history_.column(name)
 
 
 def test_finished_rounds__started_again__train_no_more(blobs: Blobs, tmp_path: Path) -> None:
@@ -169,11 +179,12 @@ def test_checkpoints_of_round_2__of_other_samples__are_refused(tmp_path: Path) -
         folder.of_round(2, b"those").newest()
 
 
-def test_saved_model__of_two_rounds__comes_back_and_tells(blobs: Blobs, tmp_path: Path) -> None:
-    model = fast_classifier(**ROUNDS, n_rounds=2).fit(*blobs)
-    model.save(tmp_path / "model")
+def test_saved_model__of_two_rounds__comes_back_and_tells(
+    blobs: Blobs, twice: VQKMeansClassifier, tmp_path: Path
+) -> None:
+    twice.save(tmp_path / "model")
     loaded = vqpu.load(tmp_path / "model")
     assert (loaded.n_rounds, loaded.n_rounds_) == (2, 2)
-    assert_same_answers(model, loaded, X=blobs[0])
+    assert_same_answers(twice, loaded, X=blobs[0])
     finding = next(found for found in diagnose(loaded) if found.name == "trace")
     assert "of round 2" in finding.sentence or "at the last check" in finding.sentence

@@ -66,15 +66,14 @@ def test_history__marks_the_largest() -> None:
 def test_rule__random_signal__equals_reference(signal: str, seed: int) -> None:
     values = np.random.default_rng(seed).integers(0, 9, 30).astype(float).tolist()
     rule = StoppingRule(signal, patience=6)
-    ends = [
+    ends = (
         number
         for number, value in enumerate(values)
         if rule.update({rule.signal.column: value}, number)
-    ]
+    )
     best, end = method.stop(values, rule.signal.sign, 6)
-    assert (ends[0] if ends else -1) == end
-    if end < 0:
-        assert rule.best_check == rule.best_state == best
+    assert next(ends, -1) == end
+    assert rule.best_check == rule.best_state == best
 
 
 @pytest.mark.parametrize("seed", range(5))

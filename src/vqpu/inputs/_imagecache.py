@@ -133,7 +133,7 @@ def _digests(files: Sequence[ImageFile], progress: Progress) -> list[str]:
 
 
 def _open_entry(folder: Path, rule: ImageRule) -> CachedImages | None:
-    """Return the entry, or None if there is none or it is not as it was written."""
+    """Return the entry, or None if there is none or its parts are not of one size."""
     try:
         manifest = json.loads((folder / "manifest.json").read_bytes())
         n_good = int(manifest["n_good"])
