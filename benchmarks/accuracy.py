@@ -40,8 +40,11 @@ def run_digits(method: str, seed: int, threads: int) -> dict[str, Any]:
 
 def image_records() -> list[dict[str, Any]]:
     """Return table 2's finished runs of VQ K-means: what was asked for, and what came of it."""
-    runs = read_item(TABLE2).values()
-    return [{**run.config, **run.metrics} for run in runs if run.metrics is not None]
+    return [
+        {**run.config, **run.metrics, "environment": run.environment}
+        for run in read_item(TABLE2).values()
+        if run.metrics is not None
+    ]
 
 
 def summary(records: list[dict[str, Any]]) -> str:

@@ -320,7 +320,5 @@ def test_save__disk_full_at_any_call__keeps_the_old_model(
 
 def test_load__killed_between_two_renamings__says_where_the_old_model_is(copied: Path) -> None:
     copied.rename(copied.parent / f".{copied.name}.replaced")
-    with pytest.raises(
-        ModelFileError, match=r"\.copy\.replaced is its predecessor"
-    ):
+    with pytest.raises(ModelFileError, match=r"\.copy\.replaced is its predecessor"):
         load_tiny(copied)
