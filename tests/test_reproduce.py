@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
+import os
+import random
 import shutil
+import signal
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -224,6 +230,42 @@ def test_resumption__killed_between_runs__same_table(
     again = show_item(request_for("table2", tmp_path / "cut"))
     assert again.markdown == whole.markdown
     assert again.rows == whole.rows
+
+
+def reproduce_smoke(results: Path) -> subprocess.Popen[bytes]:
+    """Start table 2 in a process group of its own, two runs at a time."""
+    places = ["--paper-dir", PAPER, "--results-dir", results, "--workers", "2"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "vqpu", "reproduce", "table2", "--profile", "smoke", *places],
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+        env=os.environ | {"OMP_NUM_THREADS": "2"},  # one for each worker
+    )
+
+
+def untimed_table(results: Path) -> list[dict[str, str]]:
+    text = (results / "table2.csv").read_text()
+    return [{**row, "seconds": ""} for row in csv.DictReader(io.StringIO(text))]
+
+
+@pytest.mark.torture
+def test_resumption__killed_at_random_moments__same_table(tmp_path: Path) -> None:
+    assert reproduce_smoke(tmp_path / "whole").wait() == 0
+    cut, moments = tmp_path / "cut", random.Random(0)
+    finished: dict[Path, int] = {}
+    for _ in range(12):
+        process = reproduce_smoke(cut)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(moments.uniform(4, 8))
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        there = {path: path.stat().st_mtime_ns for path in cut.glob("table2/*/done.json")}
+        assert finished.items() <= there.items(), "a finished run is not made again"
+        finished = there
+    assert finished, "some runs were whole before the last kill"
+    assert reproduce_smoke(cut).wait() == 0
+    assert untimed_table(cut) == untimed_table(tmp_path / "whole")
 
 
 def test_resumption__mark_is_gone__run_is_made_again_and_others_are_not(

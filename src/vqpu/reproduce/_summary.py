@@ -196,12 +196,25 @@ def _size(config: Config) -> str:
     return f"{config['task']}: P {config['n_positive']:,}, U {config['n_unlabeled']:,}{pixels}"
 
 
+_SHOWN_SPAN = 20.0  # points below the best that a panel reaches down
+
+
 def draw_points(axes: Any, names: Sequence[str], found: Mapping[str, Summary]) -> None:
-    """Draw mean and spread of every name that has one, a line each, the first at 0."""
+    """Draw mean and spread of every name that has one, a line each, the first on top.
+
+    What is far below the best is told as a number at the edge, so that the others can be told
+    apart.
+    """
+    means = {name: ours.mean for name, ours in found.items() if ours.mean is not None}
+    edge = max(means.values(), default=0.0) - _SHOWN_SPAN
     for place, name in enumerate(names):
-        ours = found.get(name)
-        if ours is not None and ours.mean is not None:
-            axes.errorbar(ours.mean, place, xerr=ours.std, fmt="o", color="#1b6ca8")
+        if name not in means:
+            continue
+        if means[name] < edge:
+            axes.text(edge, place, f"\u25c2 {means[name]:.1f}", va="center", fontsize=8)
+        else:
+            axes.errorbar(means[name], place, xerr=found[name].std, fmt="o", color="#1b6ca8")
     axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)

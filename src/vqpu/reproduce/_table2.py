@@ -172,5 +172,4 @@ def _draw(figure: Figure, lines: list[_Line]) -> None:
             if line.row == "vq" and line.paper is not None:
                 axes.axvline(line.paper["value"], color="#b8561b", linestyle="--")
         axes.set(title=task, xlabel="test accuracy (%)")
-    panels[0].invert_yaxis()  # shared by all panels
     figure.suptitle("Chosen checks; dashed: the paper's VQ K-means")

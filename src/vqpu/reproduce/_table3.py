@@ -111,4 +111,3 @@ def _draw(figure: Figure, lines: list[_Line]) -> None:
         axes.plot(values, places, "D", color="#b8561b", label="paper")
         axes.legend(frameon=False)
     axes.set(xlabel="test accuracy (%), 5 largest distances")
-    axes.invert_yaxis()
