@@ -29,7 +29,7 @@ class Task(NamedTuple):
 TASKS = {
     "digits-even-odd": Task("digits", (0, 2, 4, 6, 8), "shift"),
     "mnist-even-odd": Task("mnist", (0, 2, 4, 6, 8), "shift"),
-    "fashion-last5": Task("fashion-mnist", (5, 6, 7, 8, 9), "flip+shift"),
+    "fashion-last5": Task("fashion-mnist", (5, 6, 7, 8, 9), "shift"),
     "cifar10-animals": Task("cifar10", (2, 3, 4, 5, 6, 7), "flip+shift"),
     "afhq-cats": Task("afhq", (0,), "flip+shift"),
 }
