@@ -12,6 +12,7 @@ from sklearn.metrics import average_precision_score, brier_score_loss
 
 from tests.reference import scores as reference
 from vqpu import VqpuError, make_pu
+from vqpu.errors import InputError
 from vqpu.metrics import (
     alpha_error,
     expected_calibration_error,
@@ -141,9 +142,11 @@ def test_labels__any_two_values__the_same_scores() -> None:
         assert pu_f1_score(labels, called, **given) == expected
     as_objects = [np.array(part, dtype=object) for part in (Y, CALLED)]
     assert pu_f1_score(*as_objects, **given) == expected
-    strings = np.array(["u", "p"], dtype=object)
-    order = np.array([1, 0])  # "u" is the larger
-    assert pu_f1_score(strings[order[Y]], strings[order[CALLED]], **given) == expected
+    strings = np.array(["other", "wanted"], dtype=object)
+    assert pu_f1_score(strings[Y], strings[CALLED], **given) == expected
+    backwards = np.array(["u", "p"])  # the larger, "u", would mark the positives
+    with pytest.raises(InputError, match="the larger of the two, 'u', would mark the labelled"):
+        pu_f1_score(backwards[Y], backwards[CALLED], **given)
 
 
 def test_degenerate_answers__defined_or_refused() -> None:

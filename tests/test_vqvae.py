@@ -84,7 +84,7 @@ def test_transform__is_the_nearest_code_of_the_encoder(blobs: Blobs) -> None:
     model = vqvae().fit(X)
     network = model.network_.eval()
     with torch.no_grad():
-        vectors = network.encoder(torch.from_numpy(X)).numpy()
+        vectors = network.encoder(torch.tensor(X)).numpy()
     expected = slow_nearest_code(vectors, network.codebook.vectors.detach().numpy())
     assert np.mean(model.transform(X) == expected) > 0.99  # batch norm is folded: rounding
 

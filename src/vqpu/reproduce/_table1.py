@@ -34,7 +34,8 @@ _NO_BETTER_THAN_CHANCE = 0.6
 _NOTES = """
 The first check whose accuracy is at least 90 % of the method's highest, read off table 2's runs.
 Epochs are passes over U and warm-ups count; D-GAN's are passes over P after its GAN, whose seconds
-count. A check is about half an epoch to one, so smaller differences say nothing. The paper leaves
+count. A check is about half an epoch to one, so smaller differences say nothing; seconds are those
+of the machine that made a run, and machines differ by a factor of two and more. The paper leaves
 D-GAN out, as it "did not outperform random chance"; here no epochs are told of a run that never
 reaches 60 %.
 """

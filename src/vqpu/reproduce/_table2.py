@@ -51,9 +51,10 @@ _NOTES = """
 (the column says how many). "best check" of D-GAN is picked afterwards by the very test labels
 it is judged by, so it is an upper bound: the paper stops D-GAN early by a fully labelled
 validation set. Epochs are passes over U, warm-ups included; D-GAN's are passes over P after its
-GAN. Seconds are those of training alone. The spread is over seeds and, where several checks are
-averaged, over them; the paper's rows of VQ K-means stand beside both of its forms. In square
-brackets: how many of the seeds a mean is over, where others are missing or collapsed.
+GAN. Seconds are those of training alone, on the machine that made the run: machines, and what
+else they did, differ by a factor of two and more, so compare epochs. The spread is over seeds and,
+where several checks are averaged, over them; the paper's rows of VQ K-means stand beside both of
+its forms. In square brackets: how many of the seeds a mean is over, where not all gave an answer.
 
 What has "true" in its name is given the true alpha; the oracle is given all true labels and alpha.
 The other methods see no true label. Settings that hold for all data sets were chosen by hidden
