@@ -358,7 +358,7 @@ def test_expected__every_number__stands_in_its_table(tmp_path: Path) -> None:
     assert len(expected["table3"]["cells"]) == 3 + 8
 
 
-PUBLISHED = ["table2", "table1", "figure4", "table3", "figure1", "theorem"]
+PUBLISHED = list(ITEMS)
 
 
 def test_published__every_table_that_is_there() -> None:
