@@ -234,7 +234,7 @@ def test_resumption__killed_between_runs__same_table(
 
 def reproduce_smoke(results: Path) -> subprocess.Popen[bytes]:
     """Start table 2 in a process group of its own, two runs at a time."""
-    places = ["--paper-dir", PAPER, "--results-dir", results, "--workers", "2"]
+    places = ["--paper-dir", str(PAPER), "--results-dir", str(results), "--workers", "2"]
     return subprocess.Popen(
         [sys.executable, "-m", "vqpu", "reproduce", "table2", "--profile", "smoke", *places],
         stdout=subprocess.DEVNULL,
