@@ -211,7 +211,8 @@ def draw_points(axes: Any, names: Sequence[str], found: Mapping[str, Summary]) -
         if name not in means:
             continue
         if means[name] < edge:
-            axes.text(edge, place, f"\u25c2 {means[name]:.1f}", va="center", fontsize=8)
+            told = f"\u25c2 {means[name]:.1f}"
+            axes.text(0.02, place, told, transform=axes.get_yaxis_transform(), va="center", size=8)
         else:
             axes.errorbar(means[name], place, xerr=found[name].std, fmt="o", color="#1b6ca8")
     axes.set_yticks(range(len(names)), names)
