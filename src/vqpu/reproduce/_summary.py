@@ -15,6 +15,7 @@ MISSING = "missing"
 COLLAPSED = "collapsed"
 
 _DEFAULT_STEPS = 4_000  # of every network estimator
+_SHOWN_SPAN = 20.0  # points below the best that a panel reaches down
 
 Measure = Callable[[Record], list[float]]  # fractions; several, where several checks are averaged
 
@@ -194,9 +195,6 @@ def threads_text(records: Mapping[str, Record]) -> str:
 def _size(config: Config) -> str:
     pixels = f" at {config['image_size']} px" if config["image_size"] else ""
     return f"{config['task']}: P {config['n_positive']:,}, U {config['n_unlabeled']:,}{pixels}"
-
-
-_SHOWN_SPAN = 20.0  # points below the best that a panel reaches down
 
 
 def draw_points(axes: Any, names: Sequence[str], found: Mapping[str, Summary]) -> None:
