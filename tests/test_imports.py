@@ -67,8 +67,8 @@ ALLOWED: dict[str, set[str]] = {
     "datasets": {"errors", "_atomic", "_labels", "_parameters", "inputs", "scenarios"},
     "metrics": {"errors", "_labels", "_parameters", "_twomeans", "scenarios"},
     "experiments": {
-        "", "errors", "_atomic", "_classifier", "_posterior", "_sources", "datasets", "nn",
-        "rivals", "training", "vq",
+        "", "errors", "_atomic", "_classifier", "_posterior", "_saving", "_sources", "_targets",
+        "datasets", "nn", "rivals", "training", "vq",
     },
     "reproduce": {"errors", "_atomic", "_classifier", "_twomeans", "experiments", "rivals"},
     "evidence": {"errors", "_classifier", "_sources", "diagnostics", "inputs", "modelfiles"},

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from vqpu import VQKMeansClassifier
+from vqpu import NaivePUClassifier, VQKMeansClassifier
 from vqpu.errors import FailedRunsError, InputError
 from vqpu.experiments import (
     make_problem,
@@ -45,9 +52,10 @@ def test_problem__thinned_test_set__has_the_share(alpha: float) -> None:
     )
     whole = make_problem("wide-noise", n_positive=50, n_unlabeled=100, alpha=alpha, seed=0)
     assert problem.y_test.mean() == pytest.approx(alpha, abs=1e-3)
-    assert len(problem.y_test) < len(whole.y_test)
     rare = 1 if alpha < 0.5 else 0
-    assert (problem.y_test == rare).sum() < (whole.y_test == rare).sum() * 1.01
+    expected = (whole.y_test != rare).sum() * min(alpha, 1 - alpha) / max(alpha, 1 - alpha)
+    assert (problem.y_test == rare).sum() == pytest.approx(expected, abs=1)
+    assert (problem.y_test == rare).sum() < (whole.y_test == rare).sum()
     assert (problem.y_test != rare).sum() == pytest.approx((whole.y_test != rare).sum(), abs=1)
 
 
@@ -66,10 +74,9 @@ def test_judged__vq__training_is_that_of_a_plain_fit_and_rows_are_whole() -> Non
     assert run.metrics["n_epochs"] == run.history[-1]["epoch"]
 
 
-def test_judged__sample_is_the_whole_test_set__last_check_agrees() -> None:
+def test_judged__sample_is_the_whole_test_set__chosen_check_agrees() -> None:
     problem = make_problem("breast-cancer", n_positive=60, n_unlabeled=120, alpha=0.5, seed=0)
     run = run_judged("tedn", problem, seed=0, parameters=SHORT, n_judged=10_000)
-    assert run.history[-1]["accuracy"] == run.metrics["last_accuracy"]
     chosen = [row for row in run.history if row["stage"] == 0][run.metrics["best_check"]]
     assert chosen["accuracy"] == run.metrics["test_accuracy"]
     assert [row["stage"] for row in run.history] == [1, 0, 0, 0]
@@ -87,7 +94,15 @@ def test_judged__collapsed_codes__an_outcome() -> None:
     run = run_judged("vq", problem, seed=0, parameters=parameters, n_judged=50)
     assert "same codes" in run.metrics["failed"]
     assert "test_accuracy" not in run.metrics
-    assert "last_accuracy" in run.metrics
+    assert run.history
+
+
+def test_judged__estimator__with_every_parameter() -> None:
+    problem = make_problem("breast-cancer", n_positive=60, n_unlabeled=120, alpha=0.5, seed=0)
+    told = run_judged("naive", problem, seed=4, parameters=SHORT, n_judged=5).metrics["estimator"]
+    assert told.pop("class") == "NaivePUClassifier"
+    model = NaivePUClassifier(random_state=4, augment="none", **SHORT)
+    assert told == json.loads(json.dumps(model.get_params()))
 
 
 def test_judged__unknown_method__refused() -> None:
@@ -132,7 +147,7 @@ def test_pooled_encoder__k_is_what_was_asked_for() -> None:
     grid = encoder.encoder(x).reshape(3, 6, 6, 5)
     assert torch.allclose(vectors[:, 1], grid[:, :3, 3:].mean(dim=(1, 2)), atol=1e-5)
     with pytest.raises(InputError, match="must be a square"):
-        pooled_encoder(3)((1, 12, 12), 5)
+        pooled_encoder(3)
 
 
 def test_reduced__separated_classes__both_find_them() -> None:
@@ -157,10 +172,13 @@ def double(value: int) -> int:
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_jobs__one_fails__the_others_come_and_the_failure_is_told_last(workers: int) -> None:
-    jobs = {"a": (1,), "b": (-1,), "c": (3,)}
+def test_jobs__one_fails__told_at_once_and_raised_after_the_others(
+    workers: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = {"b": (-1,), "a": (1,), "c": (3,)}
     coming = run_jobs(double, jobs, workers)
     assert dict([next(coming), next(coming)]) == {"a": 2, "c": 6}
+    assert capsys.readouterr().err == "b failed: -1 is below 0.\n"
     with pytest.raises(FailedRunsError, match=r"1 of 3 runs failed.*first .*b: -1 is below 0"):
         next(coming)
 
@@ -177,3 +195,54 @@ def test_run_jobs__foreign_error__the_others_run(capfd: pytest.CaptureFixture[st
     with pytest.raises(FailedRunsError, match=r"1 of 3 runs failed.*two: ZeroDivisionError: by"):
         next(coming)
     assert "Traceback" in capfd.readouterr().err
+
+
+def _say_and_sleep(place: str) -> None:
+    Path(place, str(os.getpid())).touch()
+    time.sleep(600)
+
+
+_LONG_JOBS = """
+import sys
+from tests.test_judged_runs import _say_and_sleep
+from vqpu.experiments import run_jobs
+if __name__ == "__main__":
+    list(run_jobs(_say_and_sleep, {n: (sys.argv[1],) for n in range(6)}, 2))
+"""
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    status = Path(f"/proc/{pid}/status")
+    return not (status.exists() and "\nState:\tZ" in status.read_text())
+
+
+@pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill"])
+def test_jobs__command_is_ended__so_are_its_workers_and_no_job_begins(
+    signal_sent: signal.Signals, tmp_path: Path
+) -> None:
+    script, places = tmp_path / "long_jobs.py", tmp_path / "begun"
+    script.write_text(_LONG_JOBS)
+    places.mkdir()
+    root = Path(__file__).resolve().parent.parent
+    parent = subprocess.Popen(
+        [sys.executable, str(script), str(places)],
+        env=os.environ | {"PYTHONPATH": str(root)},
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while len(begun := list(places.iterdir())) < 2:
+            assert parent.poll() is None
+            time.sleep(0.05)
+        parent.send_signal(signal_sent)
+        parent.wait(60)
+    finally:
+        parent.kill()
+    until = time.monotonic() + 60
+    while any(_is_alive(int(worker.name)) for worker in begun) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(_is_alive(int(worker.name)) for worker in begun)
+    assert sorted(places.iterdir()) == sorted(begun)

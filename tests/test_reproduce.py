@@ -12,8 +12,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +36,8 @@ from vqpu.reproduce import (
     runs_of,
     show_item,
 )
-from vqpu.reproduce._runner import RESULTS, csv_text, read_item
+from vqpu.reproduce._records import make_run, take_twin
+from vqpu.reproduce._runner import RESULTS, csv_text, read_item, split_request
 
 ROOT = Path(__file__).resolve().parent.parent
 PAPER = ROOT / "paper"
@@ -107,10 +110,12 @@ def test_table3__cpu__all_cells_of_the_paper() -> None:
 
 
 def test_default_steps__are_those_of_every_estimator() -> None:
-    from vqpu import NaivePUClassifier, VQKMeansClassifier
+    from vqpu import OracleClassifier, VQKMeansClassifier
     from vqpu.reproduce._summary import _DEFAULT_STEPS
+    from vqpu.rivals import PU_RIVALS
 
-    assert VQKMeansClassifier().max_steps == NaivePUClassifier().max_steps == _DEFAULT_STEPS
+    every: list[Any] = [VQKMeansClassifier, OracleClassifier, *PU_RIVALS.values()]
+    assert {estimator().max_steps for estimator in every} == {_DEFAULT_STEPS}
 
 
 def test_parameters__of_the_item__go_to_every_network_and_below_a_method_s_own() -> None:
@@ -137,7 +142,49 @@ BAD_SETTINGS = [
     ("method", 'method = "vq"', 'methd = "vq"', "Unknown key 'methd' in .*methods"),
     ("size", "n_positive = 40", "n_positive = -1", "n_positive in .*cannot be used"),
     ("no toml", "[shared]", "[shared", "is not valid TOML"),
+    ("no table", "[shared]", "smoke = 3\n[shared]", "is not valid TOML|must be a table"),
+    ("alpha", "alphas = [0.5]", "alphas = [1.5]", "alphas cannot be used: .* less than 1"),
+    ("no seed", "n_judged = 50", "n_judged = 50\nseeds = []", "seeds in .*cannot be used"),
+    ("seed", "n_judged = 50", "n_judged = 50\nseeds = [-1]", "seeds cannot be used"),
+    ("twice", "n_judged = 50", "n_judged = 50\nseeds = [1, 1]", "seeds must differ"),
 ]
+# Found out only when the runs are made from the settings, but before the first of them is.
+BAD_RUNS = [
+    ('method = "vpu"', 'method = "vqu"', "Unknown method 'vqu'"),
+    ("max_steps = 8", "max_step = 8", "has no parameter 'max_step'. Did you mean 'max_steps'?"),
+    ("max_steps = 8", "max_steps = -8", "max_steps must be"),
+    ("max_steps = 8", "max_steps = inf", "is not a plain value"),
+    ("max_steps = 8", "max_steps = 2020-01-01", "is not a plain value"),
+    ("tasks.digits-even-odd", "tasks.digits-odd", "Unknown task 'digits-odd'"),
+    ("tasks.digits-even-odd", "tasks.mnist-even-odd", "needs mnist, which is not whole in"),
+    ("tasks.digits-even-odd", 'tasks."../digits"', "cannot be the name of a folder"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), BAD_RUNS)
+def test_runs__mistake__refused_before_the_first(
+    tmp_path: Path,
+    old: str,
+    new: str,
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*_: object) -> Outcome:
+        raise AssertionError("nothing may be run")
+
+    monkeypatch.setattr(load_item("table2"), "run", fail)
+    shutil.copytree(PAPER, tmp_path / "paper")
+    text = (PAPER / "table2.toml").read_text()
+    assert old in text
+    (tmp_path / "paper" / "table2.toml").write_text(text.replace(old, new))
+    places = ["--paper-dir", str(tmp_path / "paper"), "--results-dir", str(tmp_path / "results")]
+    places += ["--data-dir", str(tmp_path)]
+    assert main(["reproduce", "table2", "--profile", "smoke", *places]) in (1, 2)
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.glob("results/*/*"))
 
 
 @pytest.mark.parametrize(("old", "new", "message"), [case[1:] for case in BAD_SETTINGS])
@@ -160,6 +207,9 @@ BAD_ARGUMENTS = [
     (["table2", "--profile", "gpu"], "Unknown profile 'gpu'"),
     (["table2", "--profile", "smoke", "--seeds", "0,x"], "--seeds must be"),
     (["table2", "--profile", "smoke", "--seeds", "1,1"], "--seeds must be"),
+    (["table2", "--profile", "smoke", "--seeds", "0,00"], "--seeds must be"),
+    (["table9", "--seeds", "0"], "Unknown item 'table9'"),
+    (["all", "--profile", "smoke", "--only", "nothing-like-it"], "No run of any item has"),
     (["table2", "--profile", "smoke", "--only", "nothing-like-it"], "No run of table2 has"),
     (["table2", "--paper-dir", "/nowhere"], "is not there"),
 ]
@@ -322,6 +372,74 @@ def test_record__broken_file__says_which_folder(
     (folder / "metrics.json").write_text("{")
     with pytest.raises(InputError, match=r"metrics.json cannot be read .*Delete the folder"):
         show_item(request)
+    for broken in ("{}", "null", '{"config": 3}'):
+        (folder / "done.json").write_text(broken)
+        with pytest.raises(InputError, match=r"done.json is not a mark .*Delete the folder"):
+            run_item(request)
+
+
+def test_results__place_that_cannot_be_written__refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    places = ["--paper-dir", str(PAPER), "--results-dir", str(tmp_path / "file")]
+    assert main(["reproduce", "figure1", "--profile", "smoke", *places]) == 1
+    assert "Results cannot be written to" in capsys.readouterr().err
+
+
+def test_seeds__without_a_place__have_one_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", "figure1", "--seeds", "3,4", "--paper-dir", str(PAPER)]) == 0
+    folder = tmp_path / "runs" / "reproduce-cpu"
+    assert {path.name for path in (folder / "figure1").iterdir()} == {"seed3", "seed4"}
+    assert not (tmp_path / "results").exists()
+
+
+def test_all__one_item_is_misspelt__nothing_is_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(PAPER, tmp_path / "paper")
+    path = tmp_path / "paper" / "peers.toml"
+    path.write_text(path.read_text().replace("timeout", "timeuot"))
+    places = ["--paper-dir", str(tmp_path / "paper"), "--results-dir", str(tmp_path / "results")]
+    assert main(["reproduce", "all", "--profile", "smoke", *places]) == 1
+    assert "Unknown key 'timeuot'" in capsys.readouterr().err
+    assert not (tmp_path / "results").exists()
+
+
+def test_all__ids_of_one_item__only_that_one_is_run(tmp_path: Path) -> None:
+    request = request_for("all", tmp_path, only="alpha0.8_seed")
+    assert [one.name for one in split_request(request)] == ["theorem"]
+
+
+def test_expected__unknown_item__refused(tmp_path: Path) -> None:
+    (tmp_path / "expected.toml").write_text("[tabel1]\nepochs = {}\n")
+    with pytest.raises(InputError, match=r"Unknown key 'tabel1'.*Did you mean 'table1'"):
+        read_expected("table1", tmp_path)
+
+
+def test_run__made_by_another_process_meanwhile__its_record_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: Any = load_item("table2")
+    began, made = threading.Event(), []
+
+    def run(config: dict[str, Any], data_dir: Path | None) -> Outcome:
+        made.append(config["row"])
+        began.set()
+        time.sleep(0.2)
+        return fake_run(config, data_dir)
+
+    monkeypatch.setattr(module, "run", run)
+    (config,) = read_item(request_for("table2", tmp_path, only="_naive_")).values()
+    job = ("table2", config.config, tmp_path / "run", None, 1)
+    with ThreadPoolExecutor() as pool:  # a lock keeps out other handles of this process as well
+        first = pool.submit(make_run, *job)
+        assert began.wait(30)
+        assert make_run(*job) == first.result() == 2.0
+    assert made == ["naive"]
 
 
 def test_failing_run__the_others_are_made_and_the_failure_is_told(
@@ -353,15 +471,14 @@ def test_expected__every_number__stands_in_its_table(tmp_path: Path) -> None:
             for method, epochs in expected[name]["epochs"].items():
                 assert shown[method] == epochs
             continue
-        text = (tmp_path / f"{name}.md").read_text()
+        shown = {
+            (row.get("task"), row["method"], row.get("measure")): (row["paper"], row["paper_std"])
+            for row in rows
+        }
         for cell in expected[name]["cells"]:
-            printed = f"{cell['value']:g} ± {cell['std']:g}"
-            methods = cell.get("rows", [cell.get("row")])
-            for method in methods:
-                assert any(
-                    line.startswith(f"| {method} |") and f"| {printed} |" in line
-                    for line in text.splitlines()
-                )
+            for method in cell.get("rows", [cell.get("row")]):
+                key = (cell.get("task"), method, cell.get("measure"))
+                assert shown[key] == (cell["value"], cell["std"])
     assert len(expected["table2"]["cells"]) == 4 * 6
     assert len(expected["table3"]["cells"]) == 3 + 8
 
@@ -377,7 +494,9 @@ def test_published__every_table_that_is_there() -> None:
 def test_published__made_again_from_the_records__same_text(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "results"
     shutil.copytree(ROOT / RESULTS["cpu"], folder)
-    shown = show_item(Request(name, "cpu", PAPER, folder))
+    request = Request(name, "cpu", PAPER, folder)
+    assert all(record.metrics is not None for record in read_item(request).values())
+    shown = show_item(request)
     assert (ROOT / RESULTS["cpu"] / f"{name}.md").read_text() == shown.markdown
     assert (ROOT / RESULTS["cpu"] / f"{name}.csv").read_text() == csv_text(shown)
 
@@ -421,6 +540,11 @@ def test_run__twin_of_another_item__copied_not_trained(tmp_path: Path) -> None:
     assert json.loads((copied / "done.json").read_text())["copied_from"] == f"alpha-sweep/{run_id}"
     assert (copied / "metrics.json").read_bytes() == (there / "metrics.json").read_bytes()
     assert read_item(scenarios)[run_id].metrics is not None
+    # Files that do not belong together, or cannot be read, are nobody's twin.
+    other = {**read_item(sweep)[run_id].config, "alpha": 0.6}
+    for text in (json.dumps(other), "{"):
+        (there / "config.json").write_text(text)
+        assert not take_twin(tmp_path / "results" / "new" / "run", other, tmp_path / "results")
 
 
 def test_measures__by_hand() -> None:

@@ -49,7 +49,7 @@ def case(alpha: float = 0.5, mu_p: float = MU_P, mu_u: float = MU_U) -> Case:
     system = make_system(samples, mu_p, mu_u)
     network = WideNetwork(6, 500, seed=1)
     kernel = network.kernel(samples.x) * np.outer(system.scale, system.scale)
-    rates = measure_rates(kernel, system)
+    rates = measure_rates(kernel, system, alpha)
     return Case(samples, system, network, kernel, rates, Linearised(kernel, 1 / (2 * rates.Delta)))
 
 
@@ -146,12 +146,15 @@ def test_w__against_the_features__difference_of_their_means() -> None:
     J = weighted_jacobian(samples, system, network)
     np.testing.assert_allclose(J.T @ w, math.sqrt(0.5) * (means[0] - means[1]), atol=1e-12)
     gap = np.sum((means[0] - means[1]) ** 2)
-    assert system.w_hat @ J @ J.T @ system.w_hat == pytest.approx(0.5 / 1.5 * gap)
+    rates = measure_rates(J @ J.T, system, 0.5)
+    assert rates.delta == pytest.approx(gap)
+    assert rates.along == pytest.approx(0.5 / 1.5 * gap)
     assert w @ system.y == pytest.approx(math.sqrt(0.5) * (MU_P - MU_U))
 
 
 def test_delta__four_times_the_samples__a_quarter() -> None:
-    quoted(case().rates.delta, "0.000271")
+    quoted(case().rates.along, "0.000271")
+    quoted(case().rates.delta, "0.000813")
     network = WideNetwork(6, 50, seed=1)
 
     def mean_delta(n: int) -> float:
@@ -213,7 +216,7 @@ def test_delta_across__against_the_population__larger_or_smaller() -> None:
         samples = draw_samples(0.5, 50, 100, 5, 0.3, seed=seed)
         system = make_system(samples, MU_P, MU_U)
         kernel = network.kernel(samples.x) * np.outer(system.scale, system.scale)
-        signs.add(measure_rates(kernel, system).Delta > stated)
+        signs.add(measure_rates(kernel, system, 0.5).Delta > stated)
     assert signs == {True, False}
 
 
@@ -226,11 +229,11 @@ def test_bounds__the_papers_and_ours__which_hold(alpha: float, n_steps: int) -> 
     assert left > (1 - model.rate * rates.Delta) ** n_steps
     outside = model.outside(system.y_across, 2) / float(np.linalg.norm(system.y_across))
     assert left <= (1 - model.rate * rates.second) ** n_steps + outside
-    share = 1 - (1 - model.rate * rates.delta) ** n_steps
+    share, stated = (1 - (1 - model.rate * rate) ** n_steps for rate in (rates.along, rates.delta))
     component = system.w_hat @ (system.w_hat - model.shrink(system.w_hat, n_steps))
     assert component <= share * (1 + 1e-9)
     assert learned <= math.sqrt(share)
-    assert n_steps > 100 or learned > share  # the paper's bound fails inside the window
+    assert n_steps > 30 or learned > stated  # the paper's bound fails early in the window
 
 
 def test_bounds__quoted_numbers() -> None:
@@ -238,7 +241,8 @@ def test_bounds__quoted_numbers() -> None:
     quoted(leftovers(model, system, 10)[0], "0.103")
     quoted((1 - model.rate * rates.Delta) ** 10, "0.000977")
     quoted(leftovers(model, system, 100)[1], "0.0589")
-    share = 1 - (1 - model.rate * rates.delta) ** 100
+    quoted(1 - (1 - model.rate * rates.delta) ** 100, "0.0289")
+    share = 1 - (1 - model.rate * rates.along) ** 100
     quoted(share, "0.00972")
     quoted(math.sqrt(share), "0.0986")
     quoted(system.w_hat @ (system.w_hat - model.shrink(system.w_hat, 100)), "0.00671")
@@ -260,9 +264,9 @@ def test_rate__one_over_twice_delta__may_diverge() -> None:
 @pytest.mark.parametrize(
     ("alpha", "row"),
     [
-        (0.2, "| 0.2 | 6 to 210 | 2.3 to 394 | 35 | 1.494 | 1.485 | 1.5 | -0.986 | -1 |"),
-        (0.5, "| 0.5 | 11 to 423 | 2.3 to 539 | 68 | 1.001 | 0.987 | 1 | -0.982 | -1 |"),
-        (0.8, "| 0.8 | 44 to 299 | 2.3 to 476 | 115 | 0.674 | 0.652 | 0.667 | -0.956 | -1 |"),
+        (0.2, "| 0.2 | 6 to 210 | 2.3 to 66 | 35 | 1.494 | 1.485 | 1.5 | -0.986 | -1 |"),
+        (0.5, "| 0.5 | 11 to 423 | 2.3 to 180 | 68 | 1.001 | 0.987 | 1 | -0.982 | -1 |"),
+        (0.8, "| 0.8 | 44 to 299 | 2.3 to 211 | 115 | 0.674 | 0.652 | 0.667 | -0.956 | -1 |"),
     ],
 )
 def test_window__several_alpha__ends_near_the_limits(alpha: float, row: str) -> None:
@@ -299,7 +303,7 @@ def test_stopping__inside_the_window__near_on_average_and_not_for_every_sample()
     quoted(np.linalg.norm(off) / np.linalg.norm(system.y), "0.0577")
     assert np.linalg.norm(off) <= EPSILON / math.sqrt(2) * np.linalg.norm(system.y)
     quoted(np.abs(off / system.scale).max(), "0.351")
-    quoted(float(np.linalg.norm(off)), "0.129")
+    quoted(np.linalg.norm(off) / np.linalg.norm(system.scale), "0.091")
 
 
 def test_descent__a_million_steps__memorises_the_labels() -> None:

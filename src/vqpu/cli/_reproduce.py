@@ -27,7 +27,9 @@ def reproduce(
     ] = None,
     seeds: Annotated[
         str | None,
-        typer.Option(help="Such as 0,1,2, with --results-dir. Default: those of the settings."),
+        typer.Option(
+            help="Such as 0,1,2; records go to runs/ then. Default: those of the settings."
+        ),
     ] = None,
     show: Annotated[
         bool, typer.Option("--show", help="Train nothing: table and figure from the records.")
@@ -44,17 +46,15 @@ def reproduce(
 
     Finished runs are skipped, so an interrupted item goes on where it stopped.
     """
-    from vqpu.reproduce import Request, requested_items, run_item, show_item
+    from vqpu.reproduce import Request, check_item, run_item, show_item, split_request
 
     wanted = None if seeds is None else _parse_seeds(seeds)
-    if wanted is not None and results_dir is None and profile != "smoke":
-        raise InputError(
-            "Tables of other seeds would replace those of the settings' seeds: give "
-            "--results-dir with --seeds."
-        )
+    request = Request(item, profile, paper_dir, results_dir, data_dir, wanted, only, workers)
+    requests = split_request(request)
+    for request in () if show else requests:  # all of them before the first is run
+        check_item(request)
     failures = []
-    for name in requested_items(item):
-        request = Request(name, profile, paper_dir, results_dir, data_dir, wanted, only, workers)
+    for request in requests:
         if not show:
             try:
                 run_item(request)
@@ -67,7 +67,8 @@ def reproduce(
 
 def _parse_seeds(text: str) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() for part in parts) or len({*parts}) < len(parts):
+    are_numbers = all(part.isascii() and part.isdigit() for part in parts)
+    if not are_numbers or len({*map(int, parts)}) < len(parts):
         raise InputError(
             f"--seeds must be different whole numbers of at least 0 such as 0,1,2. Got {text!r} "
             "instead."

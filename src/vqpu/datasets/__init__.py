@@ -9,4 +9,5 @@ from vqpu.datasets._presence import is_present as is_present
 from vqpu.datasets._pu import PUSample as PUSample
 from vqpu.datasets._pu import make_pu as make_pu
 from vqpu.datasets._tasks import TASKS as TASKS
+from vqpu.datasets._tasks import find_task as find_task
 from vqpu.datasets._tasks import load_task as load_task

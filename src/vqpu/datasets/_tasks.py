@@ -35,6 +35,13 @@ TASKS = {
 }
 
 
+def find_task(name: str) -> Task:
+    """Return a task by its name."""
+    if name not in TASKS:
+        raise InputError(f"Unknown task {name!r}. Valid tasks are {list(TASKS)}.")
+    return TASKS[name]
+
+
 def load_task(
     name: str,
     data_dir: str | Path | None = None,
@@ -63,9 +70,7 @@ def load_task(
         per-user cache.
     y : ndarray of int64, shape (n,)
     """
-    if name not in TASKS:
-        raise InputError(f"Unknown task {name!r}. Valid tasks are {list(TASKS)}.")
-    task = TASKS[name]
+    task = find_task(name)
     if size is not None:
         if task.dataset not in _PHOTOGRAPHS:
             raise ParameterError(f"size is for photographs; the images of {name!r} have one size.")

@@ -10,12 +10,16 @@ from vqpu.experiments._records import run_missing as run_missing
 from vqpu.experiments._records import write_json as write_json
 from vqpu.experiments._records import write_summary as write_summary
 from vqpu.experiments._reduced import REDUCED_METHODS as REDUCED_METHODS
+from vqpu.experiments._reduced import check_reduced as check_reduced
 from vqpu.experiments._reduced import run_reduced as run_reduced
 from vqpu.experiments._runs import METHODS as METHODS
 from vqpu.experiments._runs import RAISED_BY_TRIED as RAISED_BY_TRIED
 from vqpu.experiments._runs import Problem as Problem
+from vqpu.experiments._runs import check_task as check_task
 from vqpu.experiments._runs import count_threads as count_threads
 from vqpu.experiments._runs import fit_method as fit_method
+from vqpu.experiments._runs import make_checked as make_checked
+from vqpu.experiments._runs import make_method as make_method
 from vqpu.experiments._runs import make_problem as make_problem
 from vqpu.experiments._runs import run_method as run_method
 from vqpu.experiments._runs import scores as scores

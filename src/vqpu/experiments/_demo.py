@@ -10,7 +10,7 @@ import numpy as np
 
 from vqpu._classifier import VQKMeansClassifier
 from vqpu._sources import ArraySource
-from vqpu.errors import InputError
+from vqpu._targets import check_target, writing
 from vqpu.experiments._runs import Problem, make_problem
 from vqpu.rivals import NaivePUClassifier, OracleClassifier
 from vqpu.vq import Check
@@ -23,8 +23,7 @@ def run_demo(out: Path, seed: int) -> None:
     """Fit all three methods on digits, print a table and write the picture to ``out``."""
     from rich.console import Console
 
-    if not out.resolve().parent.is_dir() or out.suffix != ".png":
-        raise InputError(f"{out} cannot be written: --out must end in .png, in an existing folder.")
+    check_target(out, (".png",))
     console = Console()
     problem = make_problem(
         "digits-even-odd", n_positive=340, n_unlabeled=700, alpha=ALPHA, seed=seed
@@ -107,4 +106,5 @@ def _draw(model: VQKMeansClassifier, accuracies: list[float], out: Path) -> None
         axes.legend(loc="lower right", frameon=False)
         axes.spines[["top", "right"]].set_visible(False)
     figure.suptitle(f"VQ K-means on digits, even against odd: chosen by {model.stopping_signal}")
-    figure.savefig(out, dpi=120)
+    with writing(out) as file:
+        figure.savefig(file, format="png", dpi=120)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu._classifier import VQKMeansClassifier
+from vqpu._saving import plain_parameters
 from vqpu._sources import ArraySource
 from vqpu.errors import CollapsedCodesError, VqpuWarning
 from vqpu.experiments._runs import Problem, fit_method, rounded, scores
@@ -27,7 +28,8 @@ class JudgedRun(NamedTuple):
     Attributes
     ----------
     metrics : dict
-        Of the chosen check and of the last one, on the whole test set.
+        Of the chosen check, on the whole test set; ``estimator`` is what was fitted, with every
+        parameter, defaults included.
     history : list of dict
         A row a check; ``accuracy`` is that on the judged sample of the test set. ``stage`` is 0
         for the main stage; ``epoch`` and ``seconds`` count from the beginning of the first.
@@ -57,7 +59,6 @@ class TestJudge:
         self._started = time.perf_counter()
         self._judging = 0.0
         self._epochs_before = 0.0
-        self._last: Any = None
         self.rows: list[dict[str, Any]] = []
 
     @property
@@ -85,14 +86,7 @@ class TestJudge:
             **{name: check.row[name] for name in _KEPT if name in check.row},
         }
         self.rows.append(row)
-        self._last = check
         self._judging += time.perf_counter() - began
-
-    def judge_last(self) -> dict[str, float]:
-        """Return what the last check reaches on the whole test set; call it after training."""
-        source = ArraySource(self._problem.X_test)
-        found = _accuracies(self._last, source, self._problem.y_test == 1)
-        return {f"last_{name}": value for name, value in found.items()}
 
     def history(self) -> list[dict[str, Any]]:
         """Return the rows, those of the largest centre distances marked as ``top_distance``."""
@@ -155,7 +149,6 @@ def run_judged(
         "n_judged": judge.n_judged,
         "true_alpha": problem.alpha,
         "warnings": _ours(caught),
-        **judge.judge_last(),
         **failure,
         **({} if model is None else _fitted_metrics(model, problem)),
     }
@@ -164,6 +157,10 @@ def run_judged(
 
 def _fitted_metrics(model: Any, problem: Problem) -> dict[str, Any]:
     metrics = {
+        "estimator": {
+            "class": type(model).__name__,
+            **plain_parameters(model.get_params(deep=False)),
+        },
         "n_steps": model.n_steps_,
         "best_check": model.best_check_,
         "stop_reason": model.stop_reason_,

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
+import signal
+import sys
+import threading
 import traceback
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -84,8 +88,9 @@ def run_jobs(
 ) -> Iterator[tuple[Key, Any]]:
     """Run jobs and give each one's key and result as it comes.
 
-    One worker means this process. A job that fails does not keep the others from running; at the
-    end all errors are raised as one, and of those that are not ours a traceback is printed.
+    One worker means this process. A job that fails is told at once and does not keep the others
+    from running; at the end all errors are raised as one. Of errors that are not ours a traceback
+    is printed as well.
 
     Parameters
     ----------
@@ -99,6 +104,7 @@ def run_jobs(
     for key, result in _results(function, jobs, workers):
         if isinstance(result, VqpuError):
             failed[key] = result
+            print(f"{key} failed: {result}", file=sys.stderr, flush=True)
         else:
             yield key, result
     if failed:
@@ -116,7 +122,9 @@ def _results(
         for key, job in jobs.items():
             yield key, _run(function, job)
         return
-    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    pool = ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=_end_with_the_parent
+    )
     try:
         running = {pool.submit(_run, function, job): key for key, job in jobs.items()}
         for done in as_completed(running):
@@ -126,8 +134,28 @@ def _results(
             "A worker process died, most likely for want of memory; what had finished is recorded. "
             "Use fewer workers and run again."
         ) from error
-    finally:  # an interruption must not wait for what has not begun
+    except KeyboardInterrupt:  # what a run has not recorded yet is made again
+        for worker in active_children():
+            worker.terminate()
+        raise
+    finally:  # an error must not wait for what has not begun
         pool.shutdown(cancel_futures=True)
+
+
+def _end_with_the_parent() -> None:
+    """Let a worker end at once by Ctrl-C and with its parent, however that ends.
+
+    Otherwise an interrupted worker takes the next job, and one whose parent was killed trains on.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_wait_for_the_parent, daemon=True).start()
+
+
+def _wait_for_the_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _run(function: Callable[..., Any], job: tuple[Any, ...]) -> Any:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.errors import InputError
-from vqpu.experiments._runs import Problem, rounded, scores
-from vqpu.rivals import NaivePUClassifier
+from vqpu.experiments._runs import Problem, make_method, rounded, scores
 
 REDUCED_METHODS = ("pca-kmeans", "pca-naive")
 
@@ -35,20 +34,33 @@ def run_reduced(
     parameters : dict
         Of the naive classifier.
     """
-    if method not in REDUCED_METHODS:
-        raise InputError(f"Unknown method {method!r}. Valid methods are {list(REDUCED_METHODS)}.")
+    check_reduced(method, parameters)
     started = time.perf_counter()
     reduce = _fit_pca(problem.X, n_components, seed)
     if method == "pca-kmeans":
-        if parameters:
-            raise InputError(f"pca-kmeans has no parameters. Got {parameters} instead.")
         predict = _two_clusters(reduce(problem.X), problem.y, seed)
     else:
-        model = NaivePUClassifier(random_state=seed, **parameters)
+        model = make_method("naive", {"random_state": seed, **parameters})
         predict = model.fit(reduce(problem.X), problem.y).predict
     seconds = time.perf_counter() - started
     told = {"n_test": len(problem.y_test), "true_alpha": problem.alpha, "seconds": seconds}
     return rounded({**told, **scores(lambda X: predict(reduce(X)), problem)})
+
+
+def check_reduced(method: str, parameters: dict[str, Any]) -> None:
+    """Refuse a method that is unknown, and parameters that it does not take.
+
+    Parameters
+    ----------
+    method : str
+    parameters : dict
+    """
+    if method not in REDUCED_METHODS:
+        raise InputError(f"Unknown method {method!r}. Valid methods are {list(REDUCED_METHODS)}.")
+    if method == "pca-kmeans" and parameters:
+        raise InputError(f"pca-kmeans has no parameters. Got {parameters} instead.")
+    if method == "pca-naive":
+        make_method("naive", parameters)
 
 
 def _flat(X: NDArray[Any]) -> NDArray[np.float32]:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from vqpu._classifier import VQKMeansClassifier
 from vqpu._posterior import RAISED_BY, fit_posterior
 from vqpu._sources import ArraySource
-from vqpu.datasets import TASKS, load_task, make_pu
-from vqpu.errors import InputError
+from vqpu.datasets import data_directory, find_task, is_present, load_task, make_pu
+from vqpu.errors import InputError, did_you_mean
 from vqpu.experiments._tables import TABLES, make_table
 from vqpu.rivals import PU_RIVALS, OracleClassifier
 from vqpu.vq import Check
@@ -100,8 +100,27 @@ def make_problem(
         X_test, y_test = X_test[kept], y_test[kept]
     step = (slice(None), slice(None, None, every_pixel), slice(None, None, every_pixel))
     images = [part[step] if part.ndim > 2 else part for part in (sample.X, X_test)]
-    augment = "none" if is_table else TASKS[name].augment
+    augment = "none" if is_table else find_task(name).augment
     return Problem(images[0], sample.y, sample.truth, sample.alpha, images[1], y_test, augment)
+
+
+def check_task(name: str, data_dir: Path | None) -> None:
+    """Refuse a task that is unknown, or whose files are not there; they are not read.
+
+    Parameters
+    ----------
+    name : str
+        A task or a table.
+    data_dir : Path or None
+    """
+    if name in TABLES:
+        return
+    dataset = find_task(name).dataset
+    if not is_present(dataset, data_dir):
+        raise InputError(
+            f"{name} needs {dataset}, which is not whole in {data_directory(data_dir)}. Fetch it "
+            f"('vqpu data list' says how), give --data-dir, or leave it out with --only."
+        )
 
 
 def _thinned(y: NDArray[np.int64], share: float, seed: int) -> NDArray[np.int64]:
@@ -140,17 +159,47 @@ def fit_method(
         What "vq" stands for.
     """
     settings = {"random_state": seed, "augment": problem.augment, **parameters}
-    labels = problem.y
-    if method == "vq":
-        model: Any = classifier(**settings)
-    elif method == "oracle":
-        model, labels = OracleClassifier(class_prior=problem.alpha, **settings), problem.truth
-    elif method in PU_RIVALS:
-        model = PU_RIVALS[method](**settings)
-    else:
-        valid = ["vq", "oracle", *PU_RIVALS]
-        raise InputError(f"Unknown method {method!r}. Valid methods are {valid}.")
-    return model.fit(problem.X, labels, callback=callback)
+    if method == "oracle":
+        model = make_method(method, {"class_prior": problem.alpha, **settings})
+        return model.fit(problem.X, problem.truth, callback=callback)
+    return make_method(method, settings, classifier).fit(problem.X, problem.y, callback=callback)
+
+
+def make_method(
+    method: str,
+    parameters: dict[str, Any],
+    classifier: type[VQKMeansClassifier] = VQKMeansClassifier,
+) -> Any:
+    """Return a method that is not fitted yet; wrong names and values are refused.
+
+    Parameters
+    ----------
+    method, classifier
+        As in :func:`fit_method`.
+    parameters : dict
+    """
+    known = {"vq": classifier, "oracle": OracleClassifier, **PU_RIVALS}
+    if method not in known:
+        raise InputError(f"Unknown method {method!r}. Valid methods are {list(known)}.")
+    return make_checked(known[method], parameters)
+
+
+def make_checked(estimator: Any, parameters: dict[str, Any]) -> Any:
+    """Return an estimator of a class of ours; wrong names and values of parameters are refused.
+
+    Parameters
+    ----------
+    estimator : type
+    parameters : dict
+    """
+    names = estimator().get_params(deep=False)
+    for name in parameters:
+        if name not in names:
+            hint = did_you_mean(name, names) or f" Valid are {list(names)}."
+            raise InputError(f"{estimator.__name__} has no parameter {name!r}.{hint}")
+    model = estimator(**parameters)
+    model._check_parameters()
+    return model
 
 
 def run_method(

@@ -57,10 +57,7 @@ class PooledConvEncoder(nn.Module):
     def __init__(self, input_shape: tuple[int, ...], vector_dim: int, n_places: int) -> None:
         super().__init__()
         self.encoder = ConvEncoder(input_shape, vector_dim, 0.0)
-        side = math.isqrt(n_places)
-        if side * side != n_places:
-            raise InputError(f"n_places must be a square such as 4 or 16. Got {n_places} instead.")
-        self.pool = nn.AdaptiveAvgPool2d(side)
+        self.pool = nn.AdaptiveAvgPool2d(math.isqrt(n_places))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return vectors of shape (n, n_places, vector_dim)."""
@@ -73,6 +70,8 @@ class PooledConvEncoder(nn.Module):
 
 def pooled_encoder(n_places: int) -> Callable[[tuple[int, ...], int], nn.Module]:
     """Return an ``encoder=`` with K = ``n_places`` vectors, for square images."""
+    if math.isqrt(n_places) ** 2 != n_places:
+        raise InputError(f"n_places must be a square such as 4 or 16. Got {n_places} instead.")
 
     def build(input_shape: tuple[int, ...], vector_dim: int) -> nn.Module:
         return PooledConvEncoder(input_shape, vector_dim, n_places)

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from vqpu.reproduce._items import Config, ItemSettings, Outcome, Record, Row, Shown
+from vqpu.reproduce._summary import markdown_table
 from vqpu.reproduce._toy import (
     NEGATIVE,
     POSITIVE,
@@ -71,26 +72,23 @@ def run(config: Config, data_dir: Path | None) -> Outcome:  # noqa: ARG001
 def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  # noqa: ARG001
     """Return centres and accuracies by seed, and the picture of the first run that is there."""
     rows = [_row(name, record) for name, record in records.items()]
-    lines = [
+    notes = (
         "Figure 1: N(0, 9) and N(30, 25), equally likely in U; K-means on U alone, the labelled "
-        "positives say which cluster is positive.\n",
-        "| run | positive centre | negative centre | border | accuracy on U, % | "
-        "in the population, % | best possible, % |",
-        "|" + " --- |" * 7,
-        *(_line(row) for row in rows),
-    ]
+        "positives say which cluster is positive.\n"
+    )
+    table = markdown_table(["run", *_COLUMNS.values()], map(_cells, rows))
     done = [record for record in records.values() if record.metrics is not None]
-    return Shown("\n".join(lines) + "\n", rows, lambda figure: _draw(figure, done))
+    return Shown(f"{notes}\n{table}", rows, lambda figure: _draw(figure, done))
 
 
-_COLUMNS = (
-    "positive_center",
-    "negative_center",
-    "border",
-    "unlabeled_accuracy",
-    "population_accuracy",
-    "best_accuracy",
-)
+_COLUMNS = {
+    "positive_center": "positive centre",
+    "negative_center": "negative centre",
+    "border": "border",
+    "unlabeled_accuracy": "accuracy on U, %",
+    "population_accuracy": "in the population, %",
+    "best_accuracy": "best possible, %",
+}
 
 
 def _row(name: str, record: Record) -> Row:
@@ -98,14 +96,14 @@ def _row(name: str, record: Record) -> Row:
     return {"run": name, **{column: values[column] for column in _COLUMNS}}
 
 
-def _line(row: Row) -> str:
+def _cells(row: Row) -> list[str]:
     cells = [row["run"]]
     for column in _COLUMNS:
         value = row[column]
         percent = column.endswith("accuracy")
         missing = isinstance(value, str)
         cells.append(value if missing else f"{100 * value:.3f}" if percent else f"{value:.2f}")
-    return "| " + " | ".join(cells) + " |"
+    return cells
 
 
 def _draw(figure: Figure, done: list[Record]) -> None:

@@ -19,6 +19,7 @@ from vqpu.reproduce._codes_map import (
     vectors_of,
 )
 from vqpu.reproduce._items import Config, ItemSettings, Outcome, Record, Row, Shown
+from vqpu.reproduce._summary import markdown_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +61,14 @@ def expand(settings: Settings) -> dict[str, Config]:
     }
 
 
+def check(config: Config, data_dir: Path | None) -> None:
+    """Refuse an unknown task, one whose files are missing, and unknown parameters."""
+    from vqpu.experiments import check_task
+
+    check_task(config["task"], data_dir)
+    _make(config, "none")
+
+
 def run(config: Config, data_dir: Path | None) -> Outcome:
     """Train one model, cluster the codes of U and map a part of them to the plane."""
     from vqpu.experiments import make_problem
@@ -69,7 +78,11 @@ def run(config: Config, data_dir: Path | None) -> Outcome:
         config["task"], **{name: config[name] for name in names}, data_dir=data_dir
     )
     started = time.perf_counter()
-    model = _fit(config, problem)
+    model = _make(config, problem.augment)
+    if config["model"] == "vqvae":
+        model.fit(problem.X)
+    else:
+        model.fit(problem.X, problem.y)
     seconds = time.perf_counter() - started
     codes = model.transform(problem.X)
     is_labeled = problem.y == 1
@@ -90,16 +103,16 @@ def run(config: Config, data_dir: Path | None) -> Outcome:
     return Outcome(metrics, _points(indices, vectors, truth))
 
 
-def _fit(config: Config, problem: Any) -> Any:
-    """Fit the VQ-VAE on P and U without labels, or the method with them."""
+def _make(config: Config, augment: str) -> Any:
+    """Return the VQ-VAE, which will see P and U without labels, or the method."""
+    from vqpu.experiments import make_checked, make_method
+
+    settings = {"random_state": config["seed"], **config["parameters"]}
     if config["model"] == "vqvae":
         from vqpu.rivals import VQVAE
 
-        return VQVAE(**{"random_state": config["seed"], **config["parameters"]}).fit(problem.X)
-    from vqpu._classifier import VQKMeansClassifier
-
-    settings = {"random_state": config["seed"], "augment": problem.augment}
-    return VQKMeansClassifier(**{**settings, **config["parameters"]}).fit(problem.X, problem.y)
+        return make_checked(VQVAE, settings)
+    return make_method("vq", {"augment": augment, **settings})
 
 
 def _accuracies(
@@ -151,16 +164,14 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  
     """Return accuracies of both models' clusters, and their maps side by side."""
     rows = [_row(name, record) for name, record in records.items()]
     tasks = {record.config["task"] for record in records.values()}
-    lines = [
+    notes = (
         f"Figure 2 ({', '.join(sorted(tasks))}): two K-means clusters of the codes of U against "
         "the hidden truth, accuracy in %. Positive is the cluster nearer to the labelled "
-        "positives, or the one that the truth would choose.\n",
-        "| run | " + " | ".join(_COLUMNS.values()) + " |",
-        "|" + " --- |" * (1 + len(_COLUMNS)),
-        *("| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows),
-    ]
+        "positives, or the one that the truth would choose.\n"
+    )
+    table = markdown_table(list(rows[0]), [[str(cell) for cell in row.values()] for row in rows])
     done = [record for record in records.values() if record.metrics is not None]
-    return Shown("\n".join(lines) + "\n", rows, lambda figure: _draw(figure, done))
+    return Shown(f"{notes}\n{table}", rows, lambda figure: _draw(figure, done))
 
 
 def _row(name: str, record: Record) -> Row:

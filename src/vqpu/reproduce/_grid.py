@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from vqpu.errors import InputError
 from vqpu.reproduce._items import Config, ItemSettings, Outcome
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class GridSettings(ItemSettings):
     tasks: dict[str, TaskSettings]
     methods: dict[str, MethodSettings]
     parameters: dict[str, Any] = Field(default_factory=dict)
-    alphas: tuple[float, ...] = (0.5,)
+    alphas: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.5,)
     scenarios: tuple[Literal["case-control", "single-set"], ...] = ("case-control",)
     thin_test: bool = False
     n_judged: int = Field(ge=1)
@@ -131,6 +132,27 @@ def _run_id(config: Config) -> str:
     if config["scenario"] != "case-control":
         parts.insert(2, config["scenario"])
     return "_".join(parts)
+
+
+def check_cell(config: Config, data_dir: Path | None) -> None:
+    """Refuse a task, a method or a parameter that is unknown, and a task whose files are missing.
+
+    Parameters
+    ----------
+    config : dict
+    data_dir : Path or None
+    """
+    from vqpu.experiments import REDUCED_METHODS, check_reduced, check_task, make_method
+
+    check_task(config["task"], data_dir)
+    parameters = _parameters(config, config["alpha"])
+    if config["method"] not in REDUCED_METHODS:
+        make_method(config["method"], parameters)
+        return
+    if "n_components" not in parameters:
+        raise InputError(f"{config['method']} needs n_components among its parameters.")
+    del parameters["n_components"]
+    check_reduced(config["method"], parameters)
 
 
 def run_cell(config: Config, data_dir: Path | None) -> Outcome:

@@ -5,8 +5,9 @@ An item is a module with
 ``Settings``
     A subclass of :class:`ItemSettings`: one profile's table of ``paper/ITEM.toml``.
 ``expand(settings) -> dict of run id to config``
-    The runs. A config is plain JSON and holds all that a run depends on, its seed included. A run
-    id is the name of its folder: letters, digits, ``.``, ``_``, ``-``.
+    The runs. A config is plain JSON and holds all that a run depends on, its seed included; where
+    code changes what a record means, a ``revision`` in the configs makes old records refused. A
+    run id is the name of its folder: letters, digits, ``.``, ``_``, ``-``.
 ``run(config, data_dir) -> Outcome``
     One run; called in a worker process.
 ``show(records, expected) -> Shown``
@@ -14,8 +15,14 @@ An item is a module with
     ``metrics`` is None, and is shown as "missing". ``expected`` is the item's table of
     ``paper/expected.toml``.
 
-and, if it has no runs of its own, ``RUNS_OF = "ITEM"``: the item whose settings and records it
-reads; its ``expand`` then picks among those runs.
+and, where there is need,
+
+``check(config, data_dir) -> None``
+    Refuses a config that cannot be run, for reasons that its settings do not show: unknown names,
+    absent data. It is called for every missing run before the first is made.
+``RUNS_OF = "ITEM"``
+    The item whose settings and records it reads, having no runs of its own; its ``expand`` then
+    picks among those runs.
 """
 
 from __future__ import annotations
@@ -23,9 +30,9 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from vqpu.errors import InputError
 
@@ -65,7 +72,14 @@ class ItemSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    seeds: tuple[int, ...] = (0,)
+    seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1)
+
+    @field_validator("seeds")
+    @classmethod
+    def _differ(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len({*seeds}) < len(seeds):
+            raise ValueError("seeds must differ")
+        return seeds
 
     def with_seeds(self, seeds: tuple[int, ...]) -> Self:
         """Return the same settings with other seeds."""
@@ -144,6 +158,13 @@ def load_item(name: str) -> Item:
         raise InputError(f"Unknown item {name!r}. Valid items are {[*ITEMS, 'all']}.")
     module: Any = importlib.import_module(ITEMS[name])
     return module  # type: ignore[no-any-return]
+
+
+def check_config(name: str, config: Config, data_dir: Path | None) -> None:
+    """Refuse a config of an item that cannot be run."""
+    check = getattr(load_item(name), "check", None)
+    if check is not None:
+        check(config, data_dir)
 
 
 def runs_of(name: str) -> str:

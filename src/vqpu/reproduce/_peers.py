@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu.errors import DownloadError, InputError
+from vqpu.errors import DownloadError, FailedRunsError, InputError
 from vqpu.reproduce._peers_child import NOT_INSTALLED
 
 PEERS = {"pulearn": "0.2.0", "pu-toolbox": "1.11.0"}
-_PINS = ("pulearn==0.2.0", "pu-toolbox[torch]==1.11.0")
+_EXTRAS = {"pu-toolbox": "[torch]"}
+_PINS = tuple(f"{name}{_EXTRAS.get(name, '')}=={number}" for name, number in PEERS.items())
 _SAME_AS_OURS = ("numpy", "scipy", "scikit-learn", "torch")  # so that only the methods differ
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _CHILD = Path(__file__).with_name("_peers_child.py")
@@ -149,6 +150,11 @@ def ask_peer(
             raise InputError(
                 f"{library} cannot be imported in {python.parent.parent}: {_last_line(done.stderr)}"
                 ". Delete that folder and run again."
+            )
+        if done.returncode < 0:  # not the peer's fault, so no outcome of it
+            raise FailedRunsError(
+                f"{library} {method} was ended by signal {-done.returncode}, most likely for want "
+                "of memory. Run it again with fewer workers."
             )
         if done.returncode or not answer.exists():
             return PeerAnswer(None, None, None, _last_line(done.stderr))

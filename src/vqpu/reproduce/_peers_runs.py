@@ -14,6 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from vqpu.errors import CollapsedCodesError, InputError
 from vqpu.reproduce._items import Config, ItemSettings, Outcome, Record, Row, Shown
 from vqpu.reproduce._peers import PEERS, PeerAnswer, ask_peer, peers_python, standardized
+from vqpu.reproduce._peers_child import METHODS
+from vqpu.reproduce._summary import group, markdown_table, threads_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,6 +79,21 @@ def expand(settings: Settings) -> dict[str, Config]:
     }
 
 
+def check(config: Config, data_dir: Path | None) -> None:
+    """Refuse an unknown task or method, and one whose files or library cannot be had."""
+    from vqpu.experiments import check_task
+
+    check_task(config["task"], data_dir)
+    library, _, method = config["method"].partition(" ")
+    if config["method"] == _OURS:
+        _make_ours(config, "none")
+    elif (library, method) in METHODS:
+        peers_python()
+    elif config["method"] != _PLAIN:
+        valid = [_OURS, _PLAIN, *(" ".join(names) for names in METHODS)]
+        raise InputError(f"Unknown method {config['method']!r}. Valid methods are {valid}.")
+
+
 def run(config: Config, data_dir: Path | None) -> Outcome:
     """Fit one method on P and U; its answers on samples that are in neither are judged."""
     from vqpu.experiments import make_problem
@@ -99,11 +116,6 @@ def _answer(config: Config, problem: Any) -> PeerAnswer:
     X, X_test = standardized(problem.X, problem.X_test)
     if config["method"] == _PLAIN:
         return _ask_forest(X, problem.y, X_test, config["seed"])
-    if library not in PEERS:
-        raise InputError(
-            f"Unknown library {library!r} in method {config['method']!r}. Valid are "
-            f"{[*PEERS]}, {_OURS!r} and {_PLAIN!r}."
-        )
     return ask_peer(
         library,
         method,
@@ -118,10 +130,7 @@ def _answer(config: Config, problem: Any) -> PeerAnswer:
 
 
 def _ask_ours(config: Config, problem: Any) -> PeerAnswer:
-    from vqpu._classifier import VQKMeansClassifier
-
-    settings = {"random_state": config["seed"], "augment": problem.augment}
-    model = VQKMeansClassifier(**{**settings, **config["parameters"]})
+    model = _make_ours(config, problem.augment)
     started = time.perf_counter()
     try:
         model.fit(problem.X, problem.y)
@@ -129,6 +138,13 @@ def _ask_ours(config: Config, problem: Any) -> PeerAnswer:
         return PeerAnswer(None, None, None, str(error))
     called = model.predict(problem.X_test) == 1
     return PeerAnswer(called, time.perf_counter() - started, model.alpha_)
+
+
+def _make_ours(config: Config, augment: str) -> Any:
+    from vqpu.experiments import make_method
+
+    settings = {"random_state": config["seed"], "augment": augment}
+    return make_method("vq", {**settings, **config["parameters"]})
 
 
 def _ask_forest(X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], seed: int) -> PeerAnswer:
@@ -151,28 +167,25 @@ def _scores(called: NDArray[np.bool_] | None, truth: NDArray[np.bool_]) -> dict[
 
 def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  # noqa: ARG001
     """Return a table a task, and bars of balanced accuracy."""
-    cells: dict[tuple[str, str], list[Record]] = {}
-    for record in records.values():
-        cells.setdefault((record.config["task"], record.config["method"]), []).append(record)
-    rows = [_row(task, method, group) for (task, method), group in cells.items()]
-    lines = [
+    cells = group(records, "task", "method")
+    rows = [_row(task, method, found) for (task, method), found in cells.items()]
+    notes = (
         "Defaults only; a method that needs a class prior is given its own library's estimate. "
         "Columns are standardised and images flattened for all but vqpu. Judged on samples "
-        "in neither P nor U: mean ± standard deviation over seeds, %. Seconds are for the prior, "
-        "fit and prediction. The forest is P against U with class_weight='balanced'. pulearn "
-        "estimates the share of positives in P and U together, pu-toolbox and vqpu that in U; "
-        "pulearn's nnPU is given its library's estimate as it is, although it asks for the share "
-        "in U. Every run has the same number of threads.\n",
-        "| " + " | ".join(rows[0]) + " |" if rows else "",
-        "|" + " --- |" * len(rows[0]) if rows else "",
-        *("| " + " | ".join(str(value) for value in row.values()) + " |" for row in rows),
-    ]
-    return Shown("\n".join(lines) + "\n", rows, lambda figure: _draw(figure, cells))
+        "in neither P nor U: mean ± standard deviation (by n) over seeds, %. "
+        "Seconds are for the prior, fit and prediction. The forest is P against U with "
+        "class_weight='balanced'. pulearn estimates the share of positives in P and U "
+        "together, pu-toolbox and vqpu that in U; pulearn's nnPU is given its library's estimate "
+        "as it is, although it asks for the share in U.\n"
+    )
+    table = markdown_table(list(rows[0]), [[str(cell) for cell in row.values()] for row in rows])
+    markdown = f"{notes}\n{threads_text(records)}{table}"
+    return Shown(markdown, rows, lambda figure: _draw(figure, cells))
 
 
-def _row(task: str, method: str, group: list[Record]) -> Row:
-    config = group[0].config
-    done = [record.metrics for record in group if record.metrics is not None]
+def _row(task: str, method: str, records: list[Record]) -> Row:
+    config = records[0].config
+    done = [record.metrics for record in records if record.metrics is not None]
     failures = sorted({metrics["failure"] for metrics in done if metrics["failure"]})
     return {
         "task": task,
@@ -184,7 +197,7 @@ def _row(task: str, method: str, group: list[Record]) -> Row:
         "accuracy": _told(done, "accuracy", 100, 1),
         "prior": _told(done, "prior", 1, 2),
         "seconds": _told(done, "seconds", 1, 1),
-        "runs": f"{len(done)} of {len(group)}",
+        "runs": f"{len(done)} of {len(records)}",
         "failures": "; ".join(failures).replace("|", "/") or "-",
     }
 
@@ -197,7 +210,7 @@ def _told(done: list[dict[str, Any]], key: str, scale: float, digits: int) -> st
     return f"{np.mean(values):.{digits}f}{spread}"
 
 
-def _draw(figure: Figure, cells: Mapping[tuple[str, str], list[Record]]) -> None:
+def _draw(figure: Figure, cells: Mapping[tuple[Any, ...], list[Record]]) -> None:
     """Draw a panel a task, a bar a method: the mean balanced accuracy."""
     tasks = list(dict.fromkeys(task for task, _ in cells))
     methods = list(dict.fromkeys(method for _, method in cells))

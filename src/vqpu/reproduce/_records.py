@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +21,8 @@ _PARTS = ("metrics", "history", "environment")
 
 def digest(config: Config) -> str:
     """Return the SHA-256 of a config, the same however its keys are ordered."""
-    return hashlib.sha256(json.dumps(config, sort_keys=True).encode()).hexdigest()
+    text = json.dumps(config, sort_keys=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def is_finished(folder: Path, config: Config) -> bool:
@@ -27,7 +32,7 @@ def is_finished(folder: Path, config: Config) -> bool:
     """
     if not (folder / _DONE).exists():
         return False
-    if _read(folder / _DONE)["config"] == digest(config):
+    if _read_mark(folder) == digest(config):
         return True
     there, wanted = _read(folder / "config.json"), json.loads(json.dumps(config))
     changed = sorted(
@@ -50,7 +55,8 @@ def make_run(
         The item.
     config : dict
     folder : Path
-        What an interrupted run left there is overwritten.
+        What an interrupted run left there is overwritten; what another process is writing is
+        waited for, and its record is taken.
     data_dir : Path or None
     threads : int
         Of torch.
@@ -61,14 +67,28 @@ def make_run(
         What the run says it took.
     """
     set_threads(threads)
-    write_json(folder / "config.json", config)
-    outcome = load_item(name).run(config, data_dir)
-    write_json(folder / "environment.json", environment())
-    write_json(folder / "history.json", outcome.history)
-    write_json(folder / "metrics.json", outcome.metrics)
-    write_json(folder / _DONE, {"config": digest(config)})
-    seconds = outcome.metrics.get("seconds")
+    with _locked(folder):
+        if not is_finished(folder, config):
+            write_json(folder / "config.json", config)
+            outcome = load_item(name).run(config, data_dir)
+            write_json(folder / "environment.json", environment())
+            write_json(folder / "history.json", outcome.history)
+            write_json(folder / "metrics.json", outcome.metrics)
+            write_json(folder / _DONE, {"config": digest(config)})
+    seconds = _read(folder / "metrics.json").get("seconds")
     return None if seconds is None else float(seconds)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a folder; the system drops the lock with the process."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def take_twin(folder: Path, config: Config, results: Path) -> bool:
@@ -93,8 +113,8 @@ def take_twin(folder: Path, config: Config, results: Path) -> bool:
     if "row" not in config:
         return False
     for done in sorted(results.glob(f"*/*/{_DONE}")):
-        there = _read(done.parent / "config.json")
-        if done.parent != folder and _without_row(there) == wanted:
+        there = _finished_config(done.parent)
+        if there is not None and done.parent != folder and _without_row(there) == wanted:
             write_json(folder / "config.json", config)
             for name in _PARTS:
                 write_json(folder / f"{name}.json", _read(done.parent / f"{name}.json"))
@@ -102,6 +122,18 @@ def take_twin(folder: Path, config: Config, results: Path) -> bool:
             write_json(folder / _DONE, {"config": digest(config), "copied_from": origin})
             return True
     return False
+
+
+def _finished_config(folder: Path) -> Config | None:
+    """Return the config of a finished run, None if its files are broken or do not belong together.
+
+    Whoever asks for that run itself is told of it; others need not be stopped by it.
+    """
+    try:
+        config: Config = _read(folder / "config.json")
+        return config if _read_mark(folder) == digest(config) else None
+    except InputError:
+        return None
 
 
 def _without_row(config: Config) -> Config:
@@ -113,6 +145,18 @@ def read_run(folder: Path, config: Config) -> Record:
     if not is_finished(folder, config):
         return Record(config)
     return Record(config, *(_read(folder / f"{name}.json") for name in _PARTS))
+
+
+def _read_mark(folder: Path) -> str:
+    """Return the digest of the config that a run was finished with."""
+    mark = _read(folder / _DONE)
+    found = mark.get("config") if isinstance(mark, dict) else None
+    if not isinstance(found, str):
+        raise InputError(
+            f"{folder / _DONE} is not a mark of a finished run. Delete the folder {folder} and run "
+            "it again."
+        )
+    return found
 
 
 def _read(path: Path) -> Any:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from vqpu._atomic import replacing
-from vqpu.errors import InputError
+from vqpu.errors import InputError, OutputError
 from vqpu.experiments import count_threads, run_jobs
-from vqpu.reproduce._items import ITEMS, Config, Record, Shown, load_item, runs_of
-from vqpu.reproduce._records import is_finished, make_run, read_run, take_twin
+from vqpu.reproduce._items import ITEMS, Config, Record, Shown, check_config, load_item, runs_of
+from vqpu.reproduce._records import digest, is_finished, make_run, read_run, take_twin
 from vqpu.reproduce._settings import read_expected, read_settings
 
 # Records of the cpu profile are published; those of the others must not be taken for them.
@@ -23,6 +25,13 @@ RESULTS = {
     "cpu": Path("results/reproduce"),
     "paper": Path("results/reproduce-paper"),
 }
+# Tables of other seeds must not replace those of the settings' seeds.
+OTHER_SEEDS = {
+    "smoke": RESULTS["smoke"],
+    "cpu": Path("runs/reproduce-cpu"),
+    "paper": Path("runs/reproduce-paper"),
+}
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class Request(NamedTuple):
@@ -36,7 +45,7 @@ class Request(NamedTuple):
     paper_dir : Path
         Where the TOML files are.
     results_dir : Path or None
-        None takes that of the profile.
+        None takes that of the profile, or another one if there are seeds.
     data_dir : Path or None
         Where the data sets are.
     seeds : tuple of int or None
@@ -59,25 +68,52 @@ class Request(NamedTuple):
     @property
     def folder(self) -> Path:
         """Where the tables go, and the runs in a folder of each item."""
-        return RESULTS[self.profile] if self.results_dir is None else self.results_dir
+        if self.results_dir is not None:
+            return self.results_dir
+        return (RESULTS if self.seeds is None else OTHER_SEEDS)[self.profile]
 
     def run_folder(self, run_id: str) -> Path:
         """Where a run goes."""
         return self.folder / runs_of(self.name) / run_id
 
 
-def requested_items(name: str) -> list[str]:
-    """Return the items that a name stands for: itself, or all."""
-    if name == "all":
-        return list(ITEMS)
-    load_item(name)
-    return [name]
+def split_request(request: Request) -> list[Request]:
+    """Return a request an item: the one that is named, or all that have runs of the wanted ids.
+
+    Settings, ids, the paper's numbers and the place of the results are looked at, for every item
+    before the first is run.
+    """
+    if request.name != "all":
+        wanted = [request]
+    else:
+        every = [request._replace(name=name) for name in ITEMS]
+        wanted = [one for one in every if any(request.only in key for key in _configs(one))]
+        if not wanted:
+            raise InputError(f"No run of any item has {request.only!r} in its id.")
+    for one in wanted:
+        _chosen(one)
+        read_expected(one.name, one.paper_dir)
+    _check_folder(request.folder)
+    return wanted
+
+
+def check_item(request: Request) -> None:
+    """Refuse an item if one of its missing runs cannot be made: unknown names, absent data."""
+    for run_id, config in _chosen(request).items():
+        if not is_finished(request.run_folder(run_id), config):
+            check_config(runs_of(request.name), config, request.data_dir)
 
 
 def run_item(request: Request) -> None:
     """Make the runs of an item that are not there yet."""
+    check_item(request)
     chosen = _chosen(request)
     threads = max(1, count_threads() // request.workers)
+    absent = {
+        run_id: config
+        for run_id, config in chosen.items()
+        if not is_finished(request.run_folder(run_id), config)
+    }
     jobs = {
         run_id: (
             runs_of(request.name),
@@ -86,12 +122,15 @@ def run_item(request: Request) -> None:
             request.data_dir,
             threads,
         )
-        for run_id, config in chosen.items()
-        if not is_finished(request.run_folder(run_id), config)
-        and not take_twin(request.run_folder(run_id), config, request.folder)
+        for run_id, config in absent.items()
+        if not take_twin(request.run_folder(run_id), config, request.folder)
     }
-    n_there = len(chosen) - len(jobs)
-    print(f"{request.name}, profile {request.profile}: {len(chosen)} runs, {n_there} are there.")
+    n_copied = len(absent) - len(jobs)
+    copied = f", {n_copied} of them copied from other items" if n_copied else ""
+    print(
+        f"{request.name}, profile {request.profile}, in {request.folder}: {len(chosen)} runs, "
+        f"{len(chosen) - len(jobs)} are there{copied}."
+    )
     with _progress(request.name, len(jobs)) as report:
         for run_id, seconds in run_jobs(make_run, jobs, request.workers):
             report(run_id, seconds)
@@ -134,7 +173,31 @@ def _configs(request: Request) -> dict[str, Config]:
     settings = read_settings(request.name, request.profile, request.paper_dir)
     if request.seeds is not None:
         settings = settings.with_seeds(request.seeds)
-    return load_item(request.name).expand(settings)
+    configs = load_item(request.name).expand(settings)
+    for run_id, config in configs.items():
+        if not _RUN_ID.fullmatch(run_id):
+            raise InputError(
+                f"{run_id!r} of {request.name} cannot be the name of a folder: use letters, "
+                "digits, '.', '_' and '-' in its settings."
+            )
+        try:
+            digest(config)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"A setting of {run_id} of {request.name} is not a plain value: {error}."
+            ) from error
+    return configs
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a folder that cannot be written to; one that is not there is made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise OutputError(
+            f"Results cannot be written to {folder}: {error.strerror}. Give another --results-dir."
+        ) from error
 
 
 def _chosen(request: Request) -> dict[str, Config]:

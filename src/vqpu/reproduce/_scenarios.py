@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from vqpu.reproduce._grid import GridSettings as Settings
+from vqpu.reproduce._grid import check_cell as check
 from vqpu.reproduce._grid import expand_grid as expand
 from vqpu.reproduce._grid import run_cell as run
 from vqpu.reproduce._items import Record, Shown
 from vqpu.reproduce._summary import metric
 from vqpu.reproduce._sweep import Sweep, show_sweep
 
-__all__ = ["Settings", "expand", "run", "show"]
+__all__ = ["Settings", "check", "expand", "run", "show"]
 
 _SWEEP = Sweep(
     "scenario",

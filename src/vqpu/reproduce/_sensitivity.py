@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from vqpu.reproduce._grid import GridSettings as Settings
+from vqpu.reproduce._grid import check_cell as check
 from vqpu.reproduce._grid import expand_grid as expand
 from vqpu.reproduce._grid import run_cell as run
 from vqpu.reproduce._items import Record, Row, Shown
@@ -27,7 +28,7 @@ from vqpu.reproduce._summary import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Settings", "expand", "run", "show"]
+__all__ = ["Settings", "check", "expand", "run", "show"]
 
 _DEFAULT = "default"
 _NOTES = """

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from vqpu.errors import InputError, did_you_mean
-from vqpu.reproduce._items import PROFILES, ItemSettings, load_item, runs_of
+from vqpu.reproduce._items import ITEMS, PROFILES, ItemSettings, load_item, runs_of
 
 _EXPECTED = "expected.toml"
 
@@ -30,8 +30,10 @@ def read_settings(name: str, profile: str, paper_dir: Path) -> ItemSettings:
         raise InputError(f"Unknown profile {profile!r}. Valid profiles are {list(PROFILES)}.")
     path = paper_dir / f"{runs_of(name)}.toml"
     tables = _read_toml(path)
-    for key in tables:
+    for key, value in tables.items():
         _check_known(key, ("shared", *PROFILES), str(path))
+        if not isinstance(value, dict):
+            raise InputError(f"{key} in {path} must be a table. Got {value!r} instead.")
     if profile not in tables:
         raise InputError(f"{path} has no table [{profile}]: add it, or ask for another profile.")
     merged = _merge(tables.get("shared", {}), tables[profile])
@@ -43,8 +45,11 @@ def read_settings(name: str, profile: str, paper_dir: Path) -> ItemSettings:
 
 def read_expected(name: str, paper_dir: Path) -> dict[str, Any]:
     """Return the paper's numbers for an item, empty where it has none."""
-    table = _read_toml(paper_dir / _EXPECTED).get(name, {})
-    return dict(table)
+    path = paper_dir / _EXPECTED
+    tables = _read_toml(path)
+    for key in tables:
+        _check_known(key, tuple(ITEMS), str(path))
+    return dict(tables.get(name, {}))
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

@@ -106,6 +106,12 @@ def top_distance(column: str = "accuracy") -> Measure:
     return lambda record: [row[column] for row in record.history if row.get("top_distance")]
 
 
+def chosen_on_sample(record: Record) -> list[float]:
+    """Return the accuracy of the chosen check on the sample that every check is judged on."""
+    best = metrics_of(record).get("best_check")
+    return [] if best is None else [main_stage(record)[best]["accuracy"]]
+
+
 def last_share(share: float) -> Measure:
     """Return the measure over the last checks: at least 2, this share of the main stage's."""
 
@@ -166,29 +172,47 @@ def sizes_text(records: Mapping[str, Record]) -> str:
         for config in configs
         if config.get("method") != "pca-kmeans"  # which takes no steps
     }
-    budget = f"{min(steps):,}" if len(steps) == 1 else f"{min(steps):,} to {max(steps):,}"
+    epochs = {
+        config["parameters"]["max_epochs"]
+        for config in configs
+        if "max_epochs" in config["parameters"]
+    }
+    budget = f"{_range(steps)} steps of the main stage"
+    if epochs:
+        budget += f", but at most {_range(epochs)} epochs"
     return (
-        f"Sizes: {'; '.join(tasks.values())}. Budget: {budget} steps of the main stage. Every "
-        f"check was judged on {configs[0]['n_judged']:,} random test samples (the whole test set "
-        "where it is smaller), the chosen and the last check on the whole test set; no true "
-        "label steered training or stopping, but for the oracle's. Accuracies in per cent."
+        f"Sizes: {'; '.join(tasks.values())}. Budget: {budget}. Every check was judged on the "
+        f"same {configs[0]['n_judged']:,} random test samples (the whole test set where it is "
+        "smaller), the chosen check on the whole test set; no true label steered training or "
+        "stopping, but for the oracle's. Accuracies in per cent; ± is a standard deviation (by n) "
+        "over seeds and, where several checks are averaged, over them."
     )
+
+
+def _range(values: Iterable[int]) -> str:
+    low, high = min(values), max(values)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def usual_threads(records: Iterable[Record]) -> int | None:
+    """Return how many threads most of the runs had that are there, None without one."""
+    used = [record.environment["threads"] for record in records if record.environment]
+    return Counter(used).most_common(1)[0][0] if used else None
 
 
 def threads_text(records: Mapping[str, Record]) -> str:
     """Return which runs had another number of threads than most; empty if there is none."""
-    used = {
-        run_id: record.environment["threads"]
+    usual = usual_threads(records.values())
+    others = [
+        f"{run_id} {record.environment['threads']}"
         for run_id, record in records.items()
-        if "threads" in record.environment
-    }
-    if len({*used.values()}) < 2:
+        if record.environment and record.environment["threads"] != usual
+    ]
+    if not others:
         return ""
-    usual = Counter(used.values()).most_common(1)[0][0]
-    others = [f"{run_id} {count}" for run_id, count in used.items() if count != usual]
     return (
-        f"Most runs had {usual} of a machine's threads while another run had the rest; these had "
-        f"more or fewer, so that their seconds do not compare: {', '.join(others)}.\n"
+        f"Threads: {usual} for most runs. Others, whose seconds do not compare: "
+        f"{', '.join(others)}.\n\n"
     )
 
 
@@ -212,7 +236,9 @@ def draw_points(axes: Any, names: Sequence[str], found: Mapping[str, Summary]) -
             told = f"\u25c2 {means[name]:.1f}"
             axes.text(0.02, place, told, transform=axes.get_yaxis_transform(), va="center", size=8)
         else:
-            axes.errorbar(means[name], place, xerr=found[name].std, fmt="o", color="#1b6ca8")
+            std = found[name].std or 0.0
+            spread = [[std], [min(std, 100 - means[name])]]  # no accuracy is above 100
+            axes.errorbar(means[name], place, xerr=spread, fmt="o", color="#1b6ca8")
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.grid(alpha=0.25)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from vqpu.reproduce._grid import GridSettings as Settings
+from vqpu.reproduce._grid import check_cell as check
 from vqpu.reproduce._grid import expand_grid as expand
 from vqpu.reproduce._grid import run_cell as run
 from vqpu.reproduce._items import Record, Row, Shown
@@ -24,7 +25,7 @@ from vqpu.reproduce._summary import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Settings", "expand", "run", "show"]
+__all__ = ["Settings", "check", "expand", "run", "show"]
 
 # The paper gives one number over all means for these two.
 _POOLED = ("constant", "distribution")

@@ -170,27 +170,32 @@ class Rates(NamedTuple):
 
     Attributes
     ----------
+    along : float
+        ``w_hat' J J' w_hat``.
     delta : float
-        ``w_hat' J J' w_hat``: alpha / (1 + alpha) times the squared distance between the mean
-        features of labelled and of hidden positives.
+        The paper's, as small as it can be: ``|J' w|^2 / alpha``, the squared distance between the
+        mean features of labelled and of hidden positives: (1 + alpha) / alpha times ``along``.
     Delta : float
-        The same along the part of y across w_hat.
+        What ``along`` is, for the part of y across w_hat instead of w_hat.
     first, second : float
         The two largest eigenvalues.
     """
 
+    along: float
     delta: float
     Delta: float
     first: float
     second: float
 
 
-def measure_rates(kernel: Floats, system: System) -> Rates:
+def measure_rates(kernel: Floats, system: System, alpha: float) -> Rates:
     """Return the Rayleigh quotients of the theorem and the two leading eigenvalues."""
     across = system.y_across
     *_, second, first = np.linalg.eigvalsh(kernel)
+    along = float(system.w_hat @ kernel @ system.w_hat)
     return Rates(
-        delta=float(system.w_hat @ kernel @ system.w_hat),
+        along=along,
+        delta=(1 + alpha) / alpha * along,
         Delta=float(across @ kernel @ across / (across @ across)),
         first=float(first),
         second=float(second),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from vqpu.reproduce._items import Config, ItemSettings, Outcome, Record, Row, Shown
+from vqpu.reproduce._summary import markdown_table
 from vqpu.reproduce._theorem import (
     Floats,
     Linearised,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _GROUPS = ("labeled", "hidden", "negative")
+_REVISION = 2  # delta is the paper's; in the first it was what is "along" now
 
 
 class Settings(ItemSettings):
@@ -53,7 +55,7 @@ class Settings(ItemSettings):
     max_steps : int
     """
 
-    alphas: tuple[float, ...]
+    alphas: tuple[Annotated[float, Field(gt=0, lt=1)], ...]
     n_positive: int = Field(ge=1)
     n_unlabeled: int = Field(ge=2)
     n_features: int = Field(ge=1)
@@ -68,7 +70,7 @@ class Settings(ItemSettings):
 
 def expand(settings: Settings) -> dict[str, Config]:
     """Return a run for every alpha and seed."""
-    shared = settings.model_dump(exclude={"alphas", "seeds"})
+    shared = {"revision": _REVISION, **settings.model_dump(exclude={"alphas", "seeds"})}
     return {
         f"alpha{alpha:g}_seed{seed}": {"alpha": alpha, **shared, "seed": seed}
         for alpha in settings.alphas
@@ -93,7 +95,7 @@ def run(config: Config, data_dir: Path | None) -> Outcome:  # noqa: ARG001
     system = make_system(samples, config["mu_positive"], config["mu_unlabeled"])
     network = WideNetwork(samples.x.shape[1], config["width"], config["seed"] + 1)
     kernel = network.kernel(samples.x) * np.outer(system.scale, system.scale)
-    rates = measure_rates(kernel, system)
+    rates = measure_rates(kernel, system, samples.alpha)
     model = Linearised(kernel, min(1 / (2 * rates.Delta), 1 / rates.first))
     times = _times(config["max_steps"])
     of_network = _follow_network(network, samples, system, model.rate, config["network_steps"])
@@ -182,15 +184,15 @@ def _metrics(
 def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  # noqa: ARG001
     """Return where the groups rest at the stopping time, and the two residuals over time."""
     rows = [_shown_row(name, record) for name, record in records.items()]
-    lines = [
-        "The theorem on a wide network's linearisation, at the paper's rate 1 / (2 Delta): mean "
-        "outputs at a stopping time inside the measured window, beside the limits.\n",
-        "| " + " | ".join(rows[0]) + " |" if rows else "",
-        "|" + " --- |" * len(rows[0]) if rows else "",
-        *("| " + " | ".join(_cell(value) for value in row.values()) + " |" for row in rows),
-    ]
+    notes = (
+        "The theorem on a wide network's linearisation, at the paper's rate 1 / (2 Delta), or 1 "
+        "over the largest eigenvalue if that is less: mean outputs at a stopping time inside the "
+        "measured window, beside the limits. The paper's window is that of the smallest delta "
+        "that its definition allows.\n"
+    )
+    table = markdown_table(list(rows[0]), [[*map(_cell, row.values())] for row in rows])
     done = [record for record in records.values() if record.metrics is not None]
-    return Shown("\n".join(lines) + "\n", rows, lambda figure: _draw(figure, done))
+    return Shown(f"{notes}\n{table}", rows, lambda figure: _draw(figure, done))
 
 
 _SHOWN = {
