@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from vqpu.reproduce import Request, read_item
 from vqpu.reproduce._theorem import (
     HIDDEN,
     LABELED,
@@ -30,7 +31,8 @@ from vqpu.reproduce._theorem import (
     paper_window,
 )
 
-PAGE = (Path(__file__).resolve().parent.parent / "docs" / "theorem.md").read_text()
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs" / "theorem.md").read_text()
 MU_P, MU_U, EPSILON = 2.0, -1.0, 0.2
 
 
@@ -304,6 +306,29 @@ def test_stopping__inside_the_window__near_on_average_and_not_for_every_sample()
     assert np.linalg.norm(off) <= EPSILON / math.sqrt(2) * np.linalg.norm(system.y)
     quoted(np.abs(off / system.scale).max(), "0.351")
     quoted(np.linalg.norm(off) / np.linalg.norm(system.scale), "0.091")
+
+
+def test_published__window_and_network__as_the_page_says() -> None:
+    request = Request("theorem", paper_dir=ROOT / "paper", results_dir=ROOT / "results/reproduce")
+    off, gaps = [], []
+    for record in read_item(request).values():
+        metrics = record.metrics
+        assert metrics is not None
+        gaps.append(metrics["network_gap"])
+        inside = [
+            row
+            for row in record.history
+            if metrics["window_first"] <= row["step"] <= metrics["window_last"]
+        ]
+        limit = {"labeled": "positive", "hidden": "positive", "negative": "negative"}
+        for group, kind in limit.items():
+            off += [abs(row[f"linear_{group}"] - metrics[f"limit_{kind}"]) for row in inside]
+            assert metrics[group] == pytest.approx(metrics[f"limit_{kind}"], abs=0.05)
+        assert metrics["paper_last"] < metrics["window_last"]
+    assert "at its beginning group means are up to 0.12 off" in PAGE
+    assert max(off) == pytest.approx(0.12, abs=0.005)
+    assert "with 2,000 units, at most 0.0011" in PAGE
+    assert max(gaps) == pytest.approx(0.0011, abs=5e-5)
 
 
 def test_descent__a_million_steps__memorises_the_labels() -> None:
