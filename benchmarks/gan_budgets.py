@@ -3,8 +3,7 @@
 usage: python benchmarks/gan_budgets.py DATA_DIR [--workers 2]
 
 mnist-even-odd, P 5,000, U 10,000, alpha .5, one seed, 5,000 steps, every network at Adam's rate of
-DCGAN, 2e-4, the classifier and the observer too. Table 2's settings of the GANs come from here, by
-the hidden labels of U.
+DCGAN, 2e-4, the classifier and the observer too. Table 2's settings of the GANs come from here.
 One record a run in results/gan-budgets; what is there is skipped. Forty minutes on two cores.
 """
 
@@ -38,7 +37,7 @@ def run_one(method: str, data_dir: Path) -> dict[str, Any]:
 def summary(records: list[dict[str, Any]]) -> str:
     lines = [
         "GANs on mnist-even-odd, P 5000, U 10000, alpha 0.5: accuracy in %. On U: of the answer, "
-        "on the hidden labels of U, by which settings are chosen. Answer: on the whole test set; "
+        "on the hidden labels of U. Answer: on the whole test set; "
         f"highest, and the mean of the last {_N_LAST}: of checks, on 2000 test samples. AUC "
         "is that of held-out P against held-out U, which no classifier can have above 0.75 "
         "here; it is told at the last check.\n",

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -203,10 +204,11 @@ def _say_and_sleep(place: str) -> None:
 
 
 _LONG_JOBS = """
-import sys
+import signal, sys
 from tests.test_judged_runs import _say_and_sleep
 from vqpu.experiments import run_jobs
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
     list(run_jobs(_say_and_sleep, {n: (sys.argv[1],) for n in range(6)}, 2))
 """
 
@@ -220,9 +222,13 @@ def _is_alive(pid: int) -> bool:
     return not (status.exists() and "\nState:\tZ" in status.read_text())
 
 
-@pytest.mark.parametrize("signal_sent", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill"])
+@pytest.mark.parametrize(
+    ("send", "signal_sent"),
+    [(os.killpg, signal.SIGINT), (os.kill, signal.SIGINT), (os.kill, signal.SIGKILL)],
+    ids=["ctrl-c", "interrupt", "kill"],
+)
 def test_jobs__command_is_ended__so_are_its_workers_and_no_job_begins(
-    signal_sent: signal.Signals, tmp_path: Path
+    send: Callable[[int, int], None], signal_sent: signal.Signals, tmp_path: Path
 ) -> None:
     script, places = tmp_path / "long_jobs.py", tmp_path / "begun"
     script.write_text(_LONG_JOBS)
@@ -232,15 +238,17 @@ def test_jobs__command_is_ended__so_are_its_workers_and_no_job_begins(
         [sys.executable, str(script), str(places)],
         env=os.environ | {"PYTHONPATH": str(root)},
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
     try:
         while len(begun := list(places.iterdir())) < 2:
             assert parent.poll() is None
             time.sleep(0.05)
-        parent.send_signal(signal_sent)
+        send(parent.pid, signal_sent)
         parent.wait(60)
     finally:
         parent.kill()
+        parent.wait()
     until = time.monotonic() + 60
     while any(_is_alive(int(worker.name)) for worker in begun) and time.monotonic() < until:
         time.sleep(0.05)

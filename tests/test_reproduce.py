@@ -36,7 +36,7 @@ from vqpu.reproduce import (
     runs_of,
     show_item,
 )
-from vqpu.reproduce._records import make_run, take_twin
+from vqpu.reproduce._records import find_twin, make_run
 from vqpu.reproduce._runner import RESULTS, csv_text, read_item, split_request
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -142,7 +142,6 @@ BAD_SETTINGS = [
     ("method", 'method = "vq"', 'methd = "vq"', "Unknown key 'methd' in .*methods"),
     ("size", "n_positive = 40", "n_positive = -1", "n_positive in .*cannot be used"),
     ("no toml", "[shared]", "[shared", "is not valid TOML"),
-    ("no table", "[shared]", "smoke = 3\n[shared]", "is not valid TOML|must be a table"),
     ("alpha", "alphas = [0.5]", "alphas = [1.5]", "alphas cannot be used: .* less than 1"),
     ("no seed", "n_judged = 50", "n_judged = 50\nseeds = []", "seeds in .*cannot be used"),
     ("seed", "n_judged = 50", "n_judged = 50\nseeds = [-1]", "seeds cannot be used"),
@@ -200,6 +199,12 @@ def test_settings__mistake__one_sentence(
     arguments = ["reproduce", "table2", "--profile", "smoke", "--paper-dir", str(tmp_path)]
     assert main(arguments) == 1
     assert "vqpu:" in capsys.readouterr().err
+
+
+def test_settings__no_table__one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "table2.toml").write_text("smoke = 3\n")
+    with pytest.raises(InputError, match=r"smoke in .* must be a table. Got 3 instead"):
+        read_settings("table2", "smoke", tmp_path)
 
 
 BAD_ARGUMENTS = [
@@ -434,7 +439,7 @@ def test_run__made_by_another_process_meanwhile__its_record_is_taken(
 
     monkeypatch.setattr(module, "run", run)
     (config,) = read_item(request_for("table2", tmp_path, only="_naive_")).values()
-    job = ("table2", config.config, tmp_path / "run", None, 1)
+    job = ("table2", config.config, tmp_path / "table2" / "run", None, 1)
     with ThreadPoolExecutor() as pool:  # a lock keeps out other handles of this process as well
         first = pool.submit(make_run, *job)
         assert began.wait(30)
@@ -542,9 +547,35 @@ def test_run__twin_of_another_item__copied_not_trained(tmp_path: Path) -> None:
     assert read_item(scenarios)[run_id].metrics is not None
     # Files that do not belong together, or cannot be read, are nobody's twin.
     other = {**read_item(sweep)[run_id].config, "alpha": 0.6}
-    for text in (json.dumps(other), "{"):
-        (there / "config.json").write_text(text)
-        assert not take_twin(tmp_path / "results" / "new" / "run", other, tmp_path / "results")
+    copied.rename(tmp_path / "away")
+    place, wanted = tmp_path / "results" / "new" / "run", read_item(sweep)[run_id].config
+    assert find_twin(place, wanted) is not None
+    for name, text, config in (
+        ("config", json.dumps(other), other),
+        ("config", "{", wanted),
+        ("config", "null", wanted),
+        ("metrics", "{", wanted),
+        ("done", "{}", wanted),
+    ):
+        whole = (there / f"{name}.json").read_text()
+        (there / f"{name}.json").write_text(text)
+        assert find_twin(place, config) is None
+        (there / f"{name}.json").write_text(whole)
+
+
+def test_run__twin_is_there_and_the_data_are_not__copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module: Any = load_item("alpha-sweep")
+    monkeypatch.setattr(module, "run", fake_run)
+    monkeypatch.setattr(module, "check", lambda *_: None)
+    sweep = Request("alpha-sweep", "cpu", PAPER, tmp_path, tmp_path, only="alpha0.5_naive")
+    run_item(sweep)
+    scenarios = sweep._replace(name="scenarios", only="alpha0.5_naive")
+    run_item(scenarios)
+    assert all(record.metrics for record in read_item(scenarios).values())
+    with pytest.raises(InputError, match="needs mnist, which is not whole"):
+        run_item(scenarios._replace(only="single-set_naive"))
 
 
 def test_measures__by_hand() -> None:

@@ -155,6 +155,9 @@ def test_w__against_the_features__difference_of_their_means() -> None:
 
 
 def test_delta__four_times_the_samples__a_quarter() -> None:
+    assert "0.13 a coordinate" in PAGE
+    x = draw_samples(0.5, 4000, 8000, 5, 0.3, seed=0).x
+    assert x[:, 1:5].std() == pytest.approx(0.13, abs=0.005)
     quoted(case().rates.along, "0.000271")
     quoted(case().rates.delta, "0.000813")
     network = WideNetwork(6, 50, seed=1)

@@ -147,7 +147,8 @@ def _end_with_the_parent() -> None:
 
     Otherwise an interrupted worker takes the next job, and one whose parent was killed trains on.
     """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as it is in the background
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_wait_for_the_parent, daemon=True).start()
 
 

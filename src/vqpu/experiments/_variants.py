@@ -25,6 +25,8 @@ def varied_classifier(
     anchor_gap : float or None
         Moves c_m towards c_1, to this share of the distance that was drawn: mu_P near mu_U.
     """
+    if codebook_seed is None and anchor_gap is None:
+        return VQKMeansClassifier
 
     class Varied(VQKMeansClassifier):
         def _draw_codebook(self, seed: int) -> Codebook:

@@ -11,6 +11,7 @@ from vqpu.reproduce._items import Config, Record, Row, Shown
 from vqpu.reproduce._summary import (
     COLLAPSED,
     MISSING,
+    chosen_on_sample,
     group,
     markdown_table,
     metrics_of,
@@ -51,7 +52,8 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Shown:  
         + [row[key] if isinstance(row[key], str) else f"{row[key]:.2f}" for key in keys]
         for row in rows
     ]
-    markdown = f"{sizes_text(records)}\n{_NOTES}\n{markdown_table(head, cells)}"
+    sizes = sizes_text(records, of_checks_alone=True)
+    markdown = f"{sizes}\n{_NOTES}\n{markdown_table(head, cells)}"
     return Shown(markdown, rows, lambda figure: _draw(figure, records))
 
 
@@ -72,7 +74,7 @@ def _row(record: Record) -> Row:
     if "failed" in metrics_of(record):
         row["chosen"] = COLLAPSED
     elif record.metrics is not None:
-        row["chosen"] = round(100 * history[metrics_of(record)["best_check"]]["accuracy"], 2)
+        row["chosen"] = round(100 * chosen_on_sample(record)[0], 2)
     return row
 
 

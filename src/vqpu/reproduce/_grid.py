@@ -80,8 +80,7 @@ class GridSettings(ItemSettings):
         Thin out the test set so that its share of positives is alpha, and let P shrink and grow
         with it: n_positive stands for alpha = 1/2.
     n_judged : int
-        Test samples that every check is judged on; the chosen and the last check are judged on
-        all.
+        Test samples that every check is judged on; the chosen check is judged on all as well.
     """
 
     tasks: dict[str, TaskSettings]

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,7 @@ _EXTRAS = {"pu-toolbox": "[torch]"}
 _PINS = tuple(f"{name}{_EXTRAS.get(name, '')}=={number}" for name, number in PEERS.items())
 _SAME_AS_OURS = ("numpy", "scipy", "scikit-learn", "torch")  # so that only the methods differ
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+_ENDED_FROM_OUTSIDE = (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
 _CHILD = Path(__file__).with_name("_peers_child.py")
 
 
@@ -151,7 +153,7 @@ def ask_peer(
                 f"{library} cannot be imported in {python.parent.parent}: {_last_line(done.stderr)}"
                 ". Delete that folder and run again."
             )
-        if done.returncode < 0:  # not the peer's fault, so no outcome of it
+        if -done.returncode in _ENDED_FROM_OUTSIDE:  # no outcome of the peer's
             raise FailedRunsError(
                 f"{library} {method} was ended by signal {-done.returncode}, most likely for want "
                 "of memory. Run it again with fewer workers."

@@ -80,16 +80,14 @@ def expand(settings: Settings) -> dict[str, Config]:
 
 
 def check(config: Config, data_dir: Path | None) -> None:
-    """Refuse an unknown task or method, and one whose files or library cannot be had."""
+    """Refuse an unknown task or method, and a task whose files are missing."""
     from vqpu.experiments import check_task
 
     check_task(config["task"], data_dir)
     library, _, method = config["method"].partition(" ")
     if config["method"] == _OURS:
         _make_ours(config, "none")
-    elif (library, method) in METHODS:
-        peers_python()
-    elif config["method"] != _PLAIN:
+    elif config["method"] != _PLAIN and (library, method) not in METHODS:
         valid = [_OURS, _PLAIN, *(" ".join(names) for names in METHODS)]
         raise InputError(f"Unknown method {config['method']!r}. Valid methods are {valid}.")
 

@@ -9,11 +9,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from vqpu.errors import InputError
 from vqpu.experiments import environment, set_threads, write_json
-from vqpu.reproduce._items import Config, Record, load_item
+from vqpu.reproduce._items import Config, Record, Row, load_item
 
 _DONE = "done.json"
 _PARTS = ("metrics", "history", "environment")
@@ -34,7 +34,7 @@ def is_finished(folder: Path, config: Config) -> bool:
         return False
     if _read_mark(folder) == digest(config):
         return True
-    there, wanted = _read(folder / "config.json"), json.loads(json.dumps(config))
+    there, wanted = _read_config(folder), json.loads(json.dumps(config))
     changed = sorted(
         key for key in {*there, *wanted} if there.get(key, ...) != wanted.get(key, ...)
     )
@@ -55,8 +55,8 @@ def make_run(
         The item.
     config : dict
     folder : Path
-        What an interrupted run left there is overwritten; what another process is writing is
-        waited for, and its record is taken.
+        ``RESULTS/ITEM/RUN``. What an interrupted run left there is overwritten; what another
+        process is writing is waited for, and its record is taken, as is that of a twin.
     data_dir : Path or None
     threads : int
         Of torch.
@@ -69,12 +69,17 @@ def make_run(
     set_threads(threads)
     with _locked(folder):
         if not is_finished(folder, config):
+            twin = find_twin(folder, config)
             write_json(folder / "config.json", config)
-            outcome = load_item(name).run(config, data_dir)
-            write_json(folder / "environment.json", environment())
-            write_json(folder / "history.json", outcome.history)
-            write_json(folder / "metrics.json", outcome.metrics)
-            write_json(folder / _DONE, {"config": digest(config)})
+            if twin is None:
+                outcome = load_item(name).run(config, data_dir)
+                parts = (outcome.metrics, outcome.history, environment())
+            else:
+                parts = (twin.metrics, twin.history, twin.environment)
+            for part, content in zip(_PARTS, parts, strict=True):
+                write_json(folder / f"{part}.json", content)
+            origin = {} if twin is None else {"copied_from": twin.place}
+            write_json(folder / _DONE, {"config": digest(config), **origin})
     seconds = _read(folder / "metrics.json").get("seconds")
     return None if seconds is None else float(seconds)
 
@@ -83,57 +88,62 @@ def make_run(
 def _locked(folder: Path) -> Iterator[None]:
     """Keep other processes out of a folder; the system drops the lock with the process."""
     folder.mkdir(parents=True, exist_ok=True)
-    handle = os.open(folder, os.O_RDONLY)
+    path = folder / "lock"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"{folder.name} is being made by another process: waiting for it.", flush=True)
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+        path.unlink(missing_ok=True)  # a finished run needs none: whoever waited looks first
     finally:
         os.close(handle)
 
 
-def take_twin(folder: Path, config: Config, results: Path) -> bool:
-    """Copy the record of the same run from another item, if there is one.
+class Twin(NamedTuple):
+    """The record of the same run in another item.
+
+    Attributes
+    ----------
+    place : str
+        Its item and id.
+    metrics, history, environment
+        As in :class:`Record`.
+    """
+
+    place: str
+    metrics: dict[str, Any]
+    history: list[Row]
+    environment: dict[str, Any]
+
+
+def find_twin(folder: Path, config: Config) -> Twin | None:
+    """Return the record of the same run in another item, if there is one.
 
     Items overlap: a run that differs in nothing but the name of its row gives the same numbers.
 
     Parameters
     ----------
     folder : Path
-        Where the run goes.
+        Where the run goes, beside the other items' runs: ``RESULTS/ITEM/RUN``.
     config : dict
-    results : Path
-        Where the items' folders are.
-
-    Returns
-    -------
-    bool
-        Whether the record is there now.
     """
     wanted = _without_row(json.loads(json.dumps(config)))
     if "row" not in config:
-        return False
-    for done in sorted(results.glob(f"*/*/{_DONE}")):
-        there = _finished_config(done.parent)
-        if there is not None and done.parent != folder and _without_row(there) == wanted:
-            write_json(folder / "config.json", config)
-            for name in _PARTS:
-                write_json(folder / f"{name}.json", _read(done.parent / f"{name}.json"))
-            origin = done.parent.relative_to(results).as_posix()
-            write_json(folder / _DONE, {"config": digest(config), "copied_from": origin})
-            return True
-    return False
-
-
-def _finished_config(folder: Path) -> Config | None:
-    """Return the config of a finished run, None if its files are broken or do not belong together.
-
-    Whoever asks for that run itself is told of it; others need not be stopped by it.
-    """
-    try:
-        config: Config = _read(folder / "config.json")
-        return config if _read_mark(folder) == digest(config) else None
-    except InputError:
         return None
+    for done in sorted(folder.parent.parent.glob(f"*/*/{_DONE}")):
+        try:
+            there = _read_config(done.parent)
+            if done.parent == folder or _without_row(there) != wanted:
+                continue
+            if _read_mark(done.parent) == digest(there):  # else the files do not belong together
+                parts = (_read(done.parent / f"{name}.json") for name in _PARTS)
+                return Twin(f"{done.parent.parent.name}/{done.parent.name}", *parts)
+        except InputError:  # whoever asks for that run is told; others need not be stopped by it
+            continue
+    return None
 
 
 def _without_row(config: Config) -> Config:
@@ -145,6 +155,16 @@ def read_run(folder: Path, config: Config) -> Record:
     if not is_finished(folder, config):
         return Record(config)
     return Record(config, *(_read(folder / f"{name}.json") for name in _PARTS))
+
+
+def _read_config(folder: Path) -> Config:
+    """Return the config of a run that is there."""
+    config = _read(folder / "config.json")
+    if not isinstance(config, dict):
+        raise InputError(
+            f"{folder / 'config.json'} is no config. Delete the folder {folder} and run it again."
+        )
+    return config
 
 
 def _read_mark(folder: Path) -> str:

@@ -16,7 +16,7 @@ from vqpu._atomic import replacing
 from vqpu.errors import InputError, OutputError
 from vqpu.experiments import count_threads, run_jobs
 from vqpu.reproduce._items import ITEMS, Config, Record, Shown, check_config, load_item, runs_of
-from vqpu.reproduce._records import digest, is_finished, make_run, read_run, take_twin
+from vqpu.reproduce._records import digest, find_twin, is_finished, make_run, read_run
 from vqpu.reproduce._settings import read_expected, read_settings
 
 # Records of the cpu profile are published; those of the others must not be taken for them.
@@ -100,7 +100,8 @@ def split_request(request: Request) -> list[Request]:
 def check_item(request: Request) -> None:
     """Refuse an item if one of its missing runs cannot be made: unknown names, absent data."""
     for run_id, config in _chosen(request).items():
-        if not is_finished(request.run_folder(run_id), config):
+        folder = request.run_folder(run_id)
+        if not is_finished(folder, config) and find_twin(folder, config) is None:
             check_config(runs_of(request.name), config, request.data_dir)
 
 
@@ -109,11 +110,6 @@ def run_item(request: Request) -> None:
     check_item(request)
     chosen = _chosen(request)
     threads = max(1, count_threads() // request.workers)
-    absent = {
-        run_id: config
-        for run_id, config in chosen.items()
-        if not is_finished(request.run_folder(run_id), config)
-    }
     jobs = {
         run_id: (
             runs_of(request.name),
@@ -122,14 +118,12 @@ def run_item(request: Request) -> None:
             request.data_dir,
             threads,
         )
-        for run_id, config in absent.items()
-        if not take_twin(request.run_folder(run_id), config, request.folder)
+        for run_id, config in chosen.items()
+        if not is_finished(request.run_folder(run_id), config)
     }
-    n_copied = len(absent) - len(jobs)
-    copied = f", {n_copied} of them copied from other items" if n_copied else ""
     print(
         f"{request.name}, profile {request.profile}, in {request.folder}: {len(chosen)} runs, "
-        f"{len(chosen) - len(jobs)} are there{copied}."
+        f"{len(chosen) - len(jobs)} are there."
     )
     with _progress(request.name, len(jobs)) as report:
         for run_id, seconds in run_jobs(make_run, jobs, request.workers):

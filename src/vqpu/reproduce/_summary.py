@@ -163,8 +163,15 @@ def markdown_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
-def sizes_text(records: Mapping[str, Record]) -> str:
-    """Return the sizes of the sets, the budgets and what was judged, in sentences."""
+def sizes_text(records: Mapping[str, Record], *, of_checks_alone: bool = False) -> str:
+    """Return the sizes of the sets, the budgets and what was judged, in sentences.
+
+    Parameters
+    ----------
+    records : mapping of run id to Record
+    of_checks_alone : bool
+        Whether all that is shown is of the sample that checks are judged on.
+    """
     configs = [record.config for record in records.values()]
     tasks = {config["task"]: _size(config) for config in configs}
     steps = {
@@ -177,13 +184,14 @@ def sizes_text(records: Mapping[str, Record]) -> str:
         for config in configs
         if "max_epochs" in config["parameters"]
     }
+    whole = "" if of_checks_alone else ", the chosen check on the whole test set"
     budget = f"{_range(steps)} steps of the main stage"
     if epochs:
         budget += f", but at most {_range(epochs)} epochs"
     return (
         f"Sizes: {'; '.join(tasks.values())}. Budget: {budget}. Every check was judged on the "
         f"same {configs[0]['n_judged']:,} random test samples (the whole test set where it is "
-        "smaller), the chosen check on the whole test set; no true label steered training or "
+        f"smaller){whole}; no true label steered training or "
         "stopping, but for the oracle's. Accuracies in per cent; ± is a standard deviation (by n) "
         "over seeds and, where several checks are averaged, over them."
     )
