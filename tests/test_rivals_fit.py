@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,9 +26,11 @@ from vqpu import (
 from vqpu._feeding import Feed
 from vqpu._sources import ArraySource
 from vqpu.nn import Augmentation
+from vqpu.rivals._distpu import _DistPUObjective
 from vqpu.rivals._logistic import Material
 from vqpu.rivals._tedn import CVIRRecipe
-from vqpu.training import BalancedBatches, Split
+from vqpu.training import BalancedBatches, Split, train_with_checks
+from vqpu.training._batches import Batch
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 
@@ -139,6 +142,35 @@ def test_warmup__its_steps_are_a_share_of_the_others(rival: Any, blobs: Blobs) -
     model = rival(warmup=0.2, patience=100, **SMALL).fit(*blobs)
     assert model.warmup_history_[-1]["step"] == 20
     assert model.history_[-1]["step"] == model.n_steps_ == 100
+
+
+def test_distpu__main_stage__a_tenth_of_the_warmups_rate(
+    blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rates: list[float] = []
+
+    def spy(objective: Any, optimizer: torch.optim.Optimizer, *args: Any, **settings: Any) -> Any:
+        rates.append(optimizer.param_groups[0]["lr"])
+        return train_with_checks(objective, optimizer, *args, **settings)
+
+    monkeypatch.setattr("vqpu.rivals._logistic.train_with_checks", spy)
+    DistPUClassifier(alpha=0.5, learning_rate=0.02, **{**SMALL, "max_steps": 4}).fit(*blobs)
+    assert rates == pytest.approx([0.02, 0.002])
+
+
+def test_distpu__targets_of_mixed_samples__scores_of_their_last_visit() -> None:
+    scores = torch.tensor([[0.1], [0.2], [0.3], [0.4]], dtype=torch.float64)
+    anything: Any = None
+    objective = _DistPUObjective(
+        anything, anything, [], alpha=0.5, weights=anything, scores=scores, max_steps=1
+    )
+    batches = [Batch(np.array([0]), np.array(part)) for part in ([3, 1], [2, 3])]
+    feed: Any = SimpleNamespace(batches=batches)
+    first = objective._exchange(0, feed, 0, torch.tensor([0.0, 100.0]))
+    assert first.tolist() == pytest.approx([0.4, 0.2])
+    second = objective._exchange(0, feed, 1, torch.tensor([1.0, 2.0]))
+    assert second.tolist() == pytest.approx([0.3, 0.5])  # 3 was seen before: sigmoid(0)
+    assert scores[1, 0] == 1
 
 
 @pytest.mark.parametrize("rival", [VPUClassifier, DistPUClassifier, NNPUClassifier])

@@ -25,6 +25,7 @@ from vqpu.training import WeightAverage
 
 _CONCENTRATION = 6.0  # of the Beta distribution of mixup, as in the authors' code
 _WARMUP_ENTROPY_WEIGHT = 0.002  # likewise
+_MAIN_RATE = 0.1  # of the warm-up's learning rate, likewise
 
 
 class Weights(NamedTuple):
@@ -80,7 +81,12 @@ def warmup_loss(positive: Tensor, unlabeled: Tensor, alpha: float) -> Tensor:
 
 
 class _DistPUObjective(MemberObjective):
-    """All four terms of each member."""
+    """All four terms of each member.
+
+    The targets of mixed samples of U are their scores when they were last trained on, at first
+    those of the warm-up: scores of the same step would be drawn up by the positives that they are
+    mixed with, and the next ones with them, until all are 1.
+    """
 
     def __init__(
         self,
@@ -90,16 +96,20 @@ class _DistPUObjective(MemberObjective):
         *,
         alpha: float,
         weights: Weights,
+        scores: Tensor,
         max_steps: int,
     ) -> None:
         super().__init__(network, average, feeds)
         self._alpha, self._weights, self._max_steps = alpha, weights, max_steps
+        self._scores = scores
 
     def member_loss(self, member: int, feed: Feed, step: int) -> Tensor:
         x, n_positive = feed.take(step)
         logits = self.network.forward_member(x, member)
         positive, unlabeled = logits[:n_positive], logits[n_positive:]
-        targets = torch.cat([torch.ones_like(positive), torch.sigmoid(unlabeled.detach())])
+        targets = torch.cat(
+            [torch.ones_like(positive), self._exchange(member, feed, step, unlabeled)]
+        )
         mix = draw_mix(len(x), _CONCENTRATION, feed.seed, step)
         order = mix.order.to(x.device)
         mixed = self.network.forward_member(mix.blend(x, x[order]), member)
@@ -112,14 +122,29 @@ class _DistPUObjective(MemberObjective):
             + self._weights.mixed_entropy * mean_entropy(mixed)
         )
 
+    def _exchange(self, member: int, feed: Feed, step: int, unlabeled: Tensor) -> Tensor:
+        """Return the last scores of a batch of U and keep the new ones."""
+        samples = torch.from_numpy(feed.batches[step].unlabeled)
+        last = self._scores[samples, member].to(unlabeled)
+        self._scores[samples, member] = torch.sigmoid(unlabeled.detach()).to(self._scores)
+        return last
+
 
 class _DistPURecipe(RiskRecipe):
-    """The main stage; the warm-up is a plain :class:`RiskRecipe`."""
+    """The main stage; the warm-up is a plain :class:`RiskRecipe`.
 
-    def __init__(self, alpha: float, weights: Weights) -> None:
+    Parameters
+    ----------
+    alpha : float
+    weights : Weights
+    scores : Tensor of shape (n_samples, n_members)
+        Of the warm-up.
+    """
+
+    def __init__(self, alpha: float, weights: Weights, scores: Tensor) -> None:
         risk = partial(label_distribution_loss, alpha=alpha)
         super().__init__(risk, risk)
-        self._alpha, self._weights = alpha, weights
+        self._alpha, self._weights, self._scores = alpha, weights, scores
 
     def make_objective(
         self,
@@ -134,6 +159,7 @@ class _DistPURecipe(RiskRecipe):
             feeds,
             alpha=self._alpha,
             weights=self._weights,
+            scores=self._scores,
             max_steps=max_steps,
         )
 
@@ -150,9 +176,9 @@ class DistPUClassifier(PriorNetworkClassifier):
     entropy of scores, whose weight on U rises as :math:`1 - \cos(\pi t / 2T)`; :math:`L_{mix}` the
     cross entropy of mixed samples, lambda from Beta(6, 6), P having target 1 and U its own scores.
 
-    Not as in the authors' code: the scores that serve as targets are those of the same step, not of
-    the last epoch; batches hold as many of P as of U; the learning rate is the same in both stages.
-    Both stages stop by the held-out label distribution term.
+    As in the authors' code, the learning rate of the main stage is a tenth of the warm-up's, and
+    the targets of samples of U are their scores when they were last trained on. Not as there:
+    batches hold as many of P as of U, and both stages stop by the held-out label distribution term.
 
     Parameters
     ----------
@@ -196,5 +222,7 @@ class DistPUClassifier(PriorNetworkClassifier):
         )
         warmup = self._train(material, first, stage=1, share=self.warmup)
         weights = Weights(self.entropy_weight, self.mixup_weight, self.mixed_entropy_weight)
-        outcome = self._train(material, _DistPURecipe(alpha, weights), start=warmup.state)
+        scores = torch.sigmoid(torch.from_numpy(material.logits(warmup.state)))
+        recipe = _DistPURecipe(alpha, weights, scores)
+        outcome = self._train(material, recipe, rate=_MAIN_RATE, start=warmup.state)
         return Fitted(outcome, alpha, warmup)

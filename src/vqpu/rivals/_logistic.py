@@ -294,6 +294,7 @@ class LogisticNetworkClassifier(LogitClassifier):
         *,
         stage: int = 0,
         share: float = 1.0,
+        rate: float = 1.0,
         start: PooledLogit | None = None,
     ) -> Outcome:
         """Train a network.
@@ -306,6 +307,8 @@ class LogisticNetworkClassifier(LogitClassifier):
             0 is the main one; others draw weights and batches of their own.
         share : float
             Of the steps that the parameters allow.
+        rate : float
+            Share of the learning rate.
         start : PooledLogit or None
             Whose weights to begin with.
         """
@@ -318,10 +321,13 @@ class LogisticNetworkClassifier(LogitClassifier):
         max_steps = max(1, round(share * max_steps))
         average = WeightAverage(network, self.weight_average)
         objective = recipe.make_objective(network, average, feeds, max_steps)
+        optimizer = self._make_optimizer(network)
+        for group in optimizer.param_groups:
+            group["lr"] *= rate
         with progress_reporter(self.verbose, self._title, max_steps) as report:
             return train_with_checks(
                 objective,
-                self._make_optimizer(network),
+                optimizer,
                 StoppingRule("holdout-loss", self.patience),
                 state=average.averaged,
                 make_row=self._row_maker(
