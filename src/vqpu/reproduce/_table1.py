@@ -122,11 +122,12 @@ def _mean(values: list[float], decimals: int) -> float | None:
 def _draw(figure: Figure, records: Mapping[str, Record]) -> None:
     """Draw accuracy over epochs, a line a method: its first seed that is there."""
     axes = figure.subplots()
-    for (name,), found in group(records, "row").items():
+    for place, ((name,), found) in enumerate(group(records, "row").items()):
         rows = next((kept for record in found if (kept := _kept(record.history))), [])
         if rows:
             epochs = [row["epoch"] for row in rows]
-            axes.plot(epochs, [100 * row["accuracy"] for row in rows], label=name)
+            style = "-" if place < 10 else "--"  # there are ten colours
+            axes.plot(epochs, [100 * row["accuracy"] for row in rows], style, label=name)
             axes.legend(frameon=False, fontsize=8, ncols=2)
     axes.set(xlabel="epochs, warm-ups included", ylabel="accuracy (%)", title="Accuracy over time")
     axes.grid(alpha=0.25)
