@@ -23,8 +23,8 @@ from side_by_side import in_turn
 
 from vqpu.datasets import read_idx
 from vqpu.datasets._cifar import FOLDER, read_cifar10, read_cifar_batch
-from vqpu.inputs._decode import ImageRule, decode_image, image_on_disk
-from vqpu.inputs._imagecache import cached_images
+from vqpu.files.readers._decode import ImageRule, decode_image, image_on_disk
+from vqpu.files.readers._imagecache import cached_images
 
 N_IMAGES = 1000
 BATCH = 50

@@ -49,7 +49,7 @@ STREAMING = """
 import json, sys, time
 from pathlib import Path
 import torch
-from vqpu.serving import predict_file
+from vqpu.files._prediction import predict_file
 torch.set_num_threads(int(sys.argv[4]))
 folder, n, ending = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 model = folder / sys.argv[5]
@@ -149,8 +149,8 @@ def onnx_ratios(folder: Path, side: int, threads: int, rounds: int) -> dict[str,
     import onnxruntime
 
     from vqpu import VQKMeansClassifier
-    from vqpu._inference import IMAGE_CHUNK
-    from vqpu.export import export_onnx
+    from vqpu.base._inference import IMAGE_CHUNK
+    from vqpu.files._export import export_onnx
 
     rng = np.random.default_rng(0)
     X = rng.integers(0, 200, (1000, side, side, 3), dtype=np.uint8)

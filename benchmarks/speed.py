@@ -24,7 +24,7 @@ from sklearn.cluster import KMeans
 from torch import nn
 
 from vqpu import VQKMeansClassifier
-from vqpu._twomeans import two_means_codes
+from vqpu.base._two_means import two_means_codes
 from vqpu.nn import nearest_code, nearest_code_pruned
 from vqpu.training import split_holdout, take_step
 from vqpu.vq._objective import make_optimizer

@@ -34,7 +34,7 @@ from vqpu import VQKMeansClassifier
 # What a checkpoint write asks of the system.
 CALLS: dict[str, Any] = {
     "os.mkdir": os.mkdir,
-    "vqpu.modelfiles._directory.open": open,
+    "vqpu.persistence._directory.open": open,
     "os.fsync": os.fsync,
     "os.chmod": os.chmod,
     "os.rename": os.rename,

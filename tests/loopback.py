@@ -18,7 +18,7 @@ DIGESTS = (f"sha256:{hashlib.sha256(BODY).hexdigest()}", f"md5:{hashlib.md5(BODY
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers by path; each misbehaves in its own way."""
+    """Predictions by path; each misbehaves in its own way."""
 
     server: Server
 

@@ -25,25 +25,23 @@ _HOMES = {
     "TEDnClassifier": "vqpu.rivals",
     "UPUClassifier": "vqpu.rivals",
     "VPUClassifier": "vqpu.rivals",
-    "VQKMeansClassifier": "vqpu._classifier",
+    "VQKMeansClassifier": "vqpu.vq._classifier",
     "VqpuError": "vqpu.errors",
     "VqpuWarning": "vqpu.errors",
-    "diagnose": "vqpu.diagnostics",
-    "load": "vqpu._loading",
+    "diagnose": "vqpu.report._diagnosis",
+    "load": "vqpu.rivals._loading",
     "make_pu": "vqpu.datasets",
-    "stack_pu": "vqpu._labels",
+    "stack_pu": "vqpu.base._labels",
 }
 
 __all__ = ["__version__", *_HOMES]
 
 if TYPE_CHECKING:
-    from vqpu._classifier import VQKMeansClassifier as VQKMeansClassifier
-    from vqpu._labels import stack_pu as stack_pu
-    from vqpu._loading import load as load
+    from vqpu.base._labels import stack_pu as stack_pu
     from vqpu.datasets import make_pu as make_pu
-    from vqpu.diagnostics import diagnose as diagnose
     from vqpu.errors import VqpuError as VqpuError
     from vqpu.errors import VqpuWarning as VqpuWarning
+    from vqpu.report._diagnosis import diagnose as diagnose
     from vqpu.rivals import VQVAE as VQVAE
     from vqpu.rivals import BaggingPUClassifier as BaggingPUClassifier
     from vqpu.rivals import CVIRClassifier as CVIRClassifier
@@ -57,6 +55,8 @@ if TYPE_CHECKING:
     from vqpu.rivals import TEDnClassifier as TEDnClassifier
     from vqpu.rivals import UPUClassifier as UPUClassifier
     from vqpu.rivals import VPUClassifier as VPUClassifier
+    from vqpu.rivals._loading import load as load
+    from vqpu.vq._classifier import VQKMeansClassifier as VQKMeansClassifier
 
 
 def __getattr__(name: str) -> object:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu._parameters import check_choice, check_integer, check_real
+from vqpu.base._parameters import check_choice, check_integer, check_real
 from vqpu.errors import ParameterError
 
 

@@ -10,14 +10,14 @@ from typing import Annotated
 import typer
 
 import vqpu
-from vqpu.cli import _data, _fit, _model, _predict, _reproduce
+from vqpu.cli import _data, _fit, _model, _predict
 from vqpu.errors import ParameterError, UsageError, VqpuError
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 
 app = typer.Typer(
     name="vqpu",
-    help="Learn from positives and a heap of everything else, without negatives.",
+    help="Learn from positives and unlabelled data, without negatives.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -34,7 +34,6 @@ for _command in (
 ):
     app.command()(_command)
 app.add_typer(_data.app, name="data")
-app.command("reproduce")(_reproduce.reproduce)
 
 
 def run(arguments: list[str]) -> int:
@@ -77,7 +76,7 @@ def _root(
         ),
     ] = False,
 ) -> None:
-    """Learn from positives and a heap of everything else, without negatives."""
+    """Learn from positives and unlabelled data, without negatives."""
 
 
 @app.command()
@@ -86,6 +85,6 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the sample and of the training.")] = 0,
 ) -> None:
     """Even against odd digits: VQ K-means, the naive classifier and the oracle in two minutes."""
-    from vqpu.experiments import run_demo
+    from vqpu.report._demo import run_demo
 
     run_demo(out, seed)

@@ -92,7 +92,10 @@ def fit(
 
     Ctrl-C ends training early, keeps the best state so far and saves it.
     """
-    from vqpu.serving import fit_files, fit_settings, is_model, parse_assignments
+    from vqpu.files._fitting import fit_files
+    from vqpu.files._models import is_model
+    from vqpu.files._settings import fit_settings, parse_assignments
+    from vqpu.report._training_sample import make_training_sample
 
     options = _given(
         data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
@@ -103,7 +106,7 @@ def fit(
     )  # fmt: skip
     settings = fit_settings(config, parse_assignments(assignments or []) | options)
     replaces = settings.out is not None and is_model(settings.out)
-    model = fit_files(settings, quiet=quiet)
+    model = fit_files(settings, make_training_sample, quiet=quiet)
     summary = {
         "model": settings.out,
         "alpha": model.alpha_,
@@ -159,8 +162,10 @@ def compare(
 
     All scores are estimates from PU labels: no negatives are needed.
     """
-    from vqpu.serving import compare as compare_methods
-    from vqpu.serving import fit_settings, method_parameters, parse_assignments, read_sources
+    from vqpu.files._comparison import compare as compare_methods
+    from vqpu.files._comparison import method_parameters
+    from vqpu.files._settings import fit_settings, parse_assignments
+    from vqpu.files._training_data import read_sources
 
     sources = _given(
         data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,

@@ -18,7 +18,7 @@ def inspect(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
 ) -> None:
     """Say what a model was fitted on, how it ended and whether it seems to have worked."""
-    from vqpu.serving import inspect_model
+    from vqpu.report._inspection import inspect_model
 
     found = inspect_model(model)
     if as_json:
@@ -33,9 +33,9 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
 ) -> None:
     """Write a model as one ONNX graph and check it against the model on the spot."""
-    from vqpu._targets import check_target
-    from vqpu.export import export_onnx
-    from vqpu.serving import open_model
+    from vqpu.files._export import export_onnx
+    from vqpu.files._models import open_model
+    from vqpu.persistence._targets import check_target
 
     check_target(onnx, (".onnx",), model_path=model)
     estimator, contract = open_model(model)

@@ -11,7 +11,7 @@ import typer
 from vqpu.errors import UsageError
 
 if TYPE_CHECKING:
-    from vqpu.serving import Ranked
+    from vqpu.files._ranking import Ranked
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
 InputPath = Annotated[
@@ -46,7 +46,8 @@ def predict(
     as_json: AsJson = False,
 ) -> None:
     """Write label, score and probability of every sample."""
-    from vqpu.serving import Shard, predict_file
+    from vqpu.files._prediction import predict_file
+    from vqpu.files._shards import Shard
 
     written = predict_file(
         model,
@@ -91,7 +92,8 @@ def rank(
     as_json: AsJson = False,
 ) -> None:
     """List the most likely hidden positives, best first."""
-    from vqpu.serving import MOST_TILES, rank_file
+    from vqpu.files._prediction import rank_file
+    from vqpu.files._ranking import MOST_TILES
 
     if include_labeled and labels is not None:
         raise UsageError(
@@ -160,7 +162,7 @@ def evaluate(
     as_json: AsJson = False,
 ) -> None:
     """Score a model on labelled data: with the truth, or with --scenario by PU labels alone."""
-    from vqpu.serving import evaluate_file
+    from vqpu.files._evaluation import evaluate_file
 
     scores = evaluate_file(
         model,

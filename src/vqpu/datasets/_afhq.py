@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from vqpu.datasets._archives import open_zip
 from vqpu.errors import BrokenImageError, InputError
-from vqpu.inputs._decode import ImageFile, ImageRule, image_on_disk, stamp_of
-from vqpu.inputs._imagecache import cached_images
-from vqpu.inputs._spool import cache_directory
+from vqpu.files.readers._decode import ImageFile, ImageRule, image_on_disk, stamp_of
+from vqpu.files.readers._imagecache import cached_images
+from vqpu.files.readers._spool import cache_directory
 
 FOLDER = "afhq"
 ARCHIVE = "afhq.zip"

@@ -16,11 +16,11 @@ from collections.abc import Callable
 from io import FileIO
 from pathlib import Path
 
-from vqpu._atomic import put_in_place
 from vqpu.datasets._catalogue import Remote
 from vqpu.datasets._digests import digest_fault
 from vqpu.datasets._http import Patience, get
 from vqpu.errors import DownloadError
+from vqpu.persistence._atomic import put_in_place
 
 _CHUNK = 1 << 18
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.errors import InputError
-from vqpu.inputs._spool import cache_directory
+from vqpu.files.readers._spool import cache_directory
 
 
 def data_directory(data_dir: str | Path | None = None) -> Path:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vqpu._parameters import check_integer, check_real, draw_seed
+from vqpu.base._parameters import check_integer, check_real, draw_seed
 from vqpu.datasets._labeling import draw_weighted, labeling_propensity
 from vqpu.errors import InputError, ParameterError
 from vqpu.scenarios import Proportions, Scenario

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu._parameters import check_integer
+from vqpu.base._parameters import check_integer
 from vqpu.datasets._catalogue import DATASETS, DEFAULT_SIZE
 from vqpu.datasets._places import data_directory
 from vqpu.errors import InputError, ParameterError

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
-from vqpu._twomeans import two_means_codes
+from vqpu.base._two_means import two_means_codes
 from vqpu.errors import InputError
 from vqpu.metrics._inputs import read_pu_labels
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vqpu._labels import PULabels, encode_pu_labels
+from vqpu.base._labels import PULabels, encode_pu_labels
 from vqpu.errors import InputError
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import StratifiedKFold
 
-from vqpu._parameters import check_choice, check_real
+from vqpu.base._parameters import check_choice, check_real
 from vqpu.errors import InputError, ParameterError
 from vqpu.metrics import _pu
 from vqpu.metrics._inputs import read_pu_labels

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vqpu._parameters import check_integer, check_real
+from vqpu.base._parameters import check_integer, check_real
 from vqpu.errors import InputError, ParameterError
 from vqpu.metrics._inputs import read_labels, read_predictions, read_scores
 

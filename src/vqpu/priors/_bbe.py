@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from vqpu._bestbin import find_best_bin
 from vqpu.errors import InputError
-from vqpu.priors._finding import Finding, Floats
+from vqpu.priors._best_bin import find_best_bin
+from vqpu.priors._prior_estimate import Finding, Floats
 
 
 def bbe(positive: Floats, unlabeled: Floats, generator: np.random.Generator) -> Finding:  # noqa: ARG001

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from vqpu._labels import refuse_masked
+from vqpu.base._labels import refuse_masked
 from vqpu.errors import InputError, InputTypeError
-from vqpu.priors._finding import Floats
+from vqpu.priors._prior_estimate import Floats
 
 _LARGEST = 1e150
 N_FOLDS = 5  # of cross-fitting, hence the least number of samples

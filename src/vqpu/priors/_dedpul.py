@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu.priors._finding import Finding, Floats
+from vqpu.priors._prior_estimate import Finding, Floats
 
 LARGEST_SET = 5_000  # of P and of U; larger ones are drawn from, since densities cost n_p n_u
 _BANDWIDTH_POSITIVE = 0.1  # in standard deviations, as all numbers here from the author's code

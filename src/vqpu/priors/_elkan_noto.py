@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vqpu.errors import InputError
-from vqpu.priors._finding import Finding, Floats, hidden_share
+from vqpu.priors._prior_estimate import Finding, Floats, hidden_share
 
 
 def elkan_noto(positive: Floats, unlabeled: Floats, generator: np.random.Generator) -> Finding:  # noqa: ARG001

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vqpu._parameters import check_choice, draw_seed
+from vqpu.base._parameters import check_choice, draw_seed
 from vqpu.errors import InputError, ParameterError
 from vqpu.priors._bbe import bbe
 from vqpu.priors._checks import check_pair, check_samples, check_scores
 from vqpu.priors._dedpul import dedpul
 from vqpu.priors._elkan_noto import elkan_noto
-from vqpu.priors._finding import Finding, Floats
 from vqpu.priors._geometry import geometry
 from vqpu.priors._km2 import km2
+from vqpu.priors._prior_estimate import Finding, Floats
 from vqpu.priors._scores import cross_fit_scores
 from vqpu.priors._tice import tice
 from vqpu.scenarios import Proportions, Scenario

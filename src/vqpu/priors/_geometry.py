@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vqpu.errors import InputError
-from vqpu.priors._finding import Finding, Floats
+from vqpu.priors._prior_estimate import Finding, Floats
 
 
 def geometry(positive: Floats, unlabeled: Floats, generator: np.random.Generator) -> Finding:  # noqa: ARG001

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from vqpu.errors import InputError
-from vqpu.priors._finding import Finding, Floats
+from vqpu.priors._prior_estimate import Finding, Floats
 from vqpu.priors._samples import draw_rows, standardise
 
 LARGEST_SET = 500  # of P and of U; larger ones are drawn from, since kernels cost (n_p + n_u)^3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vqpu.priors._finding import Floats
+from vqpu.priors._prior_estimate import Floats
 
 
 def draw_rows(samples: Floats, most: int, generator: np.random.Generator) -> Floats:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from vqpu._parameters import check_integer, draw_seed
-from vqpu._wrapped import checked_probability, default_classifier, seeded_clone
+from vqpu.base._parameters import check_integer, draw_seed
+from vqpu.base._wrapped import checked_probability, default_classifier, seeded_clone
 from vqpu.errors import InputError
 from vqpu.priors._checks import N_FOLDS, check_pair, check_samples
-from vqpu.priors._finding import Floats
+from vqpu.priors._prior_estimate import Floats
 
 
 def cross_fit_scores(

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu.priors._finding import Finding, Floats, hidden_share
+from vqpu.priors._prior_estimate import Finding, Floats, hidden_share
 from vqpu.priors._samples import draw_rows, scale_to_unit
 
 LARGEST_SET = 10_000  # of P and of U; larger ones are drawn from

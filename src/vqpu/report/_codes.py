@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu.evidence import Evidence
+from vqpu.report._training_sample import TrainingSample
 
 Floats = NDArray[np.float64]
 
@@ -92,12 +92,12 @@ class CodeMap(NamedTuple):
     method: str
 
 
-def code_map(evidence: Evidence, seed: int = 0) -> CodeMap:
+def code_map(evidence: TrainingSample, seed: int = 0) -> CodeMap:
     """Place samples so that those with similar codes are near each other.
 
     Parameters
     ----------
-    evidence : Evidence
+    evidence : TrainingSample
         With codes.
     seed : int
         Of t-SNE, and of the sample if there are too many points.

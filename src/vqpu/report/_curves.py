@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu._classifier import VQKMeansClassifier
 from vqpu.training import SIGNALS
+from vqpu.vq._classifier import VQKMeansClassifier
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vqpu.evidence import Evidence
 from vqpu.report._curves import shown
+from vqpu.report._training_sample import TrainingSample
 
 MOST_COLUMNS = 8
 _DOUBTLESS = math.log(9)  # a probability of .9, or of .1
@@ -21,7 +21,7 @@ TITLES = {
 }
 
 
-class Exhibit(NamedTuple):
+class GalleryItem(NamedTuple):
     """One sample of a gallery.
 
     Attributes
@@ -55,12 +55,12 @@ class Gallery(NamedTuple):
     ----------
     title : str
     note : str or None
-    exhibits : list of Exhibit
+    exhibits : list of GalleryItem
     """
 
     title: str
     note: str | None
-    exhibits: list[Exhibit]
+    exhibits: list[GalleryItem]
 
 
 class Galleries(NamedTuple):
@@ -80,12 +80,12 @@ class Galleries(NamedTuple):
     galleries: list[Gallery]
 
 
-def galleries(evidence: Evidence) -> Galleries:
+def galleries(evidence: TrainingSample) -> Galleries:
     """Return what to hang where.
 
     Parameters
     ----------
-    evidence : Evidence
+    evidence : TrainingSample
     """
     are_images = evidence.kind == "images"
     rows = {
@@ -152,7 +152,7 @@ def difference(first: Sequence[Any], second: Sequence[Any]) -> float:
     return sum(shares) / 2
 
 
-def _note(evidence: Evidence, entries: list[dict[str, Any]]) -> str | None:
+def _note(evidence: TrainingSample, entries: list[dict[str, Any]]) -> str | None:
     """Return what to say where even the samples nearest to the border are far from it."""
     nearest = min((abs(evidence.scores[entry["sample"]]) for entry in entries), default=0.0)
     if nearest < _DOUBTLESS:
@@ -161,10 +161,10 @@ def _note(evidence: Evidence, entries: list[dict[str, Any]]) -> str | None:
 
 
 def _exhibit(
-    evidence: Evidence, entry: dict[str, Any], columns: list[str], all_columns: list[str]
-) -> Exhibit:
+    evidence: TrainingSample, entry: dict[str, Any], columns: list[str], all_columns: list[str]
+) -> GalleryItem:
     name, row = str(evidence.names[entry["sample"]]), entry["row"] or {}
-    return Exhibit(
+    return GalleryItem(
         name,
         name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1],
         _probability(float(evidence.scores[entry["sample"]])),

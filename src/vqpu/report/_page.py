@@ -7,14 +7,14 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vqpu._parameters import check_integer
-from vqpu._targets import check_target, writing
-from vqpu.report._answer import alpha_check, changed_parameters, facts, verdict
+from vqpu.base._parameters import check_integer
+from vqpu.persistence._targets import check_target, writing
 from vqpu.report._codes import code_map, code_usage
 from vqpu.report._curves import check_rows, score_histogram, stopping_curve
 from vqpu.report._drawing import draw_histogram, draw_map, draw_stopping, draw_usage
 from vqpu.report._galleries import galleries
-from vqpu.report._subject import Subject, read_subject
+from vqpu.report._reported_model import ReportedModel, read_subject
+from vqpu.report._summary import alpha_check, changed_parameters, facts, verdict
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -66,7 +66,7 @@ def write_report(model_path: str | os.PathLike[str], out: str | os.PathLike[str]
         file.write(page)
 
 
-def _parts(subject: Subject, seed: int) -> dict[str, Any]:
+def _parts(subject: ReportedModel, seed: int) -> dict[str, Any]:
     """Return everything that the template names."""
     model = subject.model
     found, curve, histogram = verdict(subject), stopping_curve(model), score_histogram(model)
@@ -89,7 +89,7 @@ def _parts(subject: Subject, seed: int) -> dict[str, Any]:
     }
 
 
-def _parts_of_evidence(subject: Subject, seed: int) -> dict[str, Any]:
+def _parts_of_evidence(subject: ReportedModel, seed: int) -> dict[str, Any]:
     evidence = subject.evidence
     parts: dict[str, Any] = {"usage": None, "map": None, "galleries": None}
     if evidence is None:

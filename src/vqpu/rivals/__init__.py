@@ -1,6 +1,6 @@
 """Other methods behind the same contract, on the same encoders and the same loop."""
 
-from vqpu._contract import PUClassifier
+from vqpu.estimators._validation import PUClassifier
 from vqpu.rivals._bagging import BaggingPUClassifier as BaggingPUClassifier
 from vqpu.rivals._dgan import DGANClassifier as DGANClassifier
 from vqpu.rivals._distpu import DistPUClassifier as DistPUClassifier

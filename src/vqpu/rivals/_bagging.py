@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vqpu._contract import PUClassifier
-from vqpu._parameters import check_integer, check_real, draw_seed
-from vqpu._seeding import Stream, derive_seed, numpy_generator
-from vqpu._wrapped import checked_probability, seeded_clone
+from vqpu.base._parameters import check_integer, check_real, draw_seed
+from vqpu.base._seeding import Stream, derive_seed, numpy_generator
+from vqpu.base._wrapped import checked_probability, seeded_clone
 from vqpu.errors import InputError, VqpuWarning
+from vqpu.estimators._validation import PUClassifier
 
 Floats = NDArray[np.float64]
 

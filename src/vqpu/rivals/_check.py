@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from vqpu._inference import encode_in_chunks
-from vqpu._sources import ArraySource
+from vqpu.base._inference import encode_in_chunks
+from vqpu.base._source import ArraySource
 from vqpu.nn import fold_batch_norm
 
 

@@ -8,21 +8,21 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from vqpu._feeding import Feed
-from vqpu._parameters import check_integer
-from vqpu._seeding import Stream, derive_seed
+from vqpu.base._parameters import check_integer
+from vqpu.base._seeding import Stream, derive_seed
 from vqpu.nn import dgan_discriminator_loss, towards_one
 from vqpu.rivals._gan import GAN, GANClassifier, fixed
 from vqpu.rivals._logistic import Fitted, Material, PooledLogit, balanced_cross_entropy
 from vqpu.training import (
     FixedBudget,
-    Outcome,
     PlainBatches,
     StoppingRule,
+    TrainingResult,
     WeightAverage,
     progress_reporter,
     train_with_checks,
 )
+from vqpu.training._feed import Feed
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -111,7 +111,7 @@ class DGANClassifier(GANClassifier):
         gan.generator = self.generator_ = gan.average.averaged
         return Fitted(self._train_classifier(network, gan, material))
 
-    def _train_gan(self, gan: GAN, material: Material) -> Outcome:
+    def _train_gan(self, gan: GAN, material: Material) -> TrainingResult:
         (feed,) = self._make_feeds(material.source, material.split, material.seed, self._device)
         with progress_reporter(self.verbose, f"{self._title}, generator", self.gan_steps) as report:
             return train_with_checks(
@@ -126,7 +126,9 @@ class DGANClassifier(GANClassifier):
                 check_every=max(self.gan_steps // 20, 1),
             )
 
-    def _train_classifier(self, network: PooledLogit, gan: GAN, material: Material) -> Outcome:
+    def _train_classifier(
+        self, network: PooledLogit, gan: GAN, material: Material
+    ) -> TrainingResult:
         feed = self._positive_feed(material, derive_seed(material.seed, Stream.SECOND_STAGE))
         average = WeightAverage(network, self.weight_average)
         max_steps, check_every = self._budget(feed.batches.steps_per_epoch)

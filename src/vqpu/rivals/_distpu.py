@@ -11,8 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
-from vqpu._feeding import Feed
-from vqpu._parameters import check_real
+from vqpu.base._parameters import check_real
 from vqpu.rivals._logistic import (
     Fitted,
     Material,
@@ -22,6 +21,7 @@ from vqpu.rivals._logistic import (
 from vqpu.rivals._mixup import draw_mix
 from vqpu.rivals._risk import MemberObjective, PriorNetworkClassifier, RiskRecipe
 from vqpu.training import WeightAverage
+from vqpu.training._feed import Feed
 
 _CONCENTRATION = 6.0  # of the Beta distribution of mixup, as in the authors' code
 _WARMUP_ENTROPY_WEIGHT = 0.002  # likewise

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vqpu._contract import PUClassifier
-from vqpu._parameters import check_real, draw_seed
-from vqpu._sources import ArraySource
-from vqpu._wrapped import checked_probability, default_classifier, seeded_clone
+from vqpu.base._parameters import check_real, draw_seed
+from vqpu.base._source import ArraySource
+from vqpu.base._wrapped import checked_probability, default_classifier, seeded_clone
 from vqpu.errors import InputError
+from vqpu.estimators._validation import PUClassifier
 from vqpu.scenarios import Scenario
 from vqpu.training import split_holdout
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from vqpu._inference import encode_in_chunks
-from vqpu._parameters import check_integer, check_real, draw_seed
-from vqpu._seeding import Stream, numpy_generator, torch_generator
-from vqpu._sources import ArraySource
+from vqpu.base._inference import encode_in_chunks
+from vqpu.base._parameters import check_integer, check_real, draw_seed
+from vqpu.base._seeding import Stream, numpy_generator, torch_generator
+from vqpu.base._source import ArraySource
 from vqpu.nn import Discriminator, EncoderEnsemble, Generator, evaluating
 from vqpu.rivals._logistic import LogitClassifier, Material, PooledLogit
 from vqpu.training import WeightAverage, descend, holdout_auc

@@ -17,25 +17,25 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits
 
-from vqpu._estimator import NetworkClassifier
-from vqpu._feeding import Feed, encode_batches
-from vqpu._labels import PULabels
-from vqpu._parameters import draw_seed
-from vqpu._seeding import Stream, choose_device, derive_seed, preserved_torch_state, seed_torch
-from vqpu._sources import ArraySource
+from vqpu.base._labels import PULabels
+from vqpu.base._parameters import draw_seed
+from vqpu.base._seeding import Stream, choose_device, derive_seed, preserved_torch_state, seed_torch
+from vqpu.base._source import ArraySource
+from vqpu.estimators._network import NetworkClassifier
 from vqpu.nn import EncoderEnsemble, fold_batch_norm
 from vqpu.rivals._check import Callback, NetworkCheck, network_logits
 from vqpu.training import (
-    Outcome,
     Sets,
     Split,
     StoppingRule,
+    TrainingResult,
     WeightAverage,
     draw_check_sample,
     progress_reporter,
     split_holdout,
     train_with_checks,
 )
+from vqpu.training._feed import Feed, encode_batches
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -183,17 +183,17 @@ class Fitted(NamedTuple):
 
     Attributes
     ----------
-    outcome : Outcome
+    outcome : TrainingResult
         Of the main stage.
     alpha : float or None
         Share of positives in U, where the method has one.
-    warmup : Outcome or None
+    warmup : TrainingResult or None
         Of the stage before, where the method has one.
     """
 
-    outcome: Outcome
+    outcome: TrainingResult
     alpha: float | None = None
-    warmup: Outcome | None = None
+    warmup: TrainingResult | None = None
 
 
 class LogitClassifier(NetworkClassifier):
@@ -296,7 +296,7 @@ class LogisticNetworkClassifier(LogitClassifier):
         share: float = 1.0,
         rate: float = 1.0,
         start: PooledLogit | None = None,
-    ) -> Outcome:
+    ) -> TrainingResult:
         """Train a network.
 
         Parameters

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from vqpu._seeding import Stream, numpy_generator
+from vqpu.base._seeding import Stream, numpy_generator
 
 
 class Mix(NamedTuple):

@@ -8,7 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from vqpu._parameters import check_real
+from vqpu.base._parameters import check_real
 from vqpu.rivals._logistic import Fitted, Material
 from vqpu.rivals._risk import PriorNetworkClassifier, RiskRecipe
 from vqpu.rivals._upu import partial_risks

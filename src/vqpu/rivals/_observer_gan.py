@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from vqpu._feeding import Feed
-from vqpu._parameters import check_real
+from vqpu.base._parameters import check_real
 from vqpu.nn import discriminator_loss, observed_generator_loss
 from vqpu.rivals._gan import GAN, GANClassifier, fixed
 from vqpu.rivals._logistic import Fitted, Material, PooledLogit, balanced_cross_entropy
@@ -19,6 +18,7 @@ from vqpu.training import (
     progress_reporter,
     train_with_checks,
 )
+from vqpu.training._feed import Feed
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from vqpu._parameters import check_real
+from vqpu.base._parameters import check_real
 from vqpu.rivals._logistic import LogisticNetworkClassifier
 
 

@@ -9,9 +9,8 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from vqpu._feeding import Feed
-from vqpu._parameters import check_real
-from vqpu._posterior import best_bin_alpha
+from vqpu.base._parameters import check_real
+from vqpu.priors._posterior import best_bin_alpha
 from vqpu.rivals._logistic import (
     LogisticNetworkClassifier,
     Material,
@@ -19,7 +18,8 @@ from vqpu.rivals._logistic import (
     PooledLogit,
     Recipe,
 )
-from vqpu.training import Outcome, WeightAverage
+from vqpu.training import TrainingResult, WeightAverage
+from vqpu.training._feed import Feed
 
 Risk = Callable[[Tensor, Tensor], Tensor]  # logits of P, logits of U -> scalar
 
@@ -100,7 +100,7 @@ class RiskRecipe(Recipe):
         return self._judged_by(positive, unlabeled)
 
 
-def estimate_alpha(material: Material, outcome: Outcome) -> float:
+def estimate_alpha(material: Material, outcome: TrainingResult) -> float:
     """Return the share of positives in U by best bin estimation, never quite 0 or 1.
 
     On all held-out samples, by the chosen network. Where nothing could be held out the samples were
@@ -109,7 +109,7 @@ def estimate_alpha(material: Material, outcome: Outcome) -> float:
     Parameters
     ----------
     material : Material
-    outcome : Outcome
+    outcome : TrainingResult
         Of a network that puts P above U.
     """
     sets = material.split.judged_sets()

@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vqpu._feeding import Feed
-from vqpu._parameters import check_choice, check_real
-from vqpu._posterior import best_bin_alpha
+from vqpu.base._parameters import check_choice, check_real
+from vqpu.priors._posterior import best_bin_alpha
 from vqpu.rivals._logistic import (
     CrossEntropyObjective,
     Fitted,
@@ -26,6 +25,7 @@ from vqpu.rivals._logistic import (
 )
 from vqpu.rivals._risk import estimate_alpha
 from vqpu.training import BalancedBatches, WeightAverage
+from vqpu.training._feed import Feed
 
 _MOMENTUM, _WEIGHT_DECAY = 0.9, 5e-4  # the authors', of SGD
 _SHORTEST_EPOCH = 20  # steps; with few samples a pass is too short to learn anything new

@@ -10,9 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from vqpu._feeding import Feed
-from vqpu._labels import PULabels
-from vqpu._parameters import check_real
+from vqpu.base._labels import PULabels
+from vqpu.base._parameters import check_real
 from vqpu.rivals._logistic import (
     Fitted,
     LogisticNetworkClassifier,
@@ -24,6 +23,7 @@ from vqpu.rivals._logistic import (
 from vqpu.rivals._mixup import draw_mix
 from vqpu.rivals._risk import MemberObjective
 from vqpu.training import WeightAverage
+from vqpu.training._feed import Feed
 
 _CONCENTRATION = 0.3  # of the Beta distribution of mixup, as in the authors' code
 

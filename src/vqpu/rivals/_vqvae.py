@@ -14,11 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
-from vqpu._estimator import NetworkEstimator
-from vqpu._feeding import Feed
-from vqpu._inference import encode_in_chunks
-from vqpu._parameters import check_integer, check_real, draw_seed
-from vqpu._seeding import (
+from vqpu.base._inference import encode_in_chunks
+from vqpu.base._parameters import check_integer, check_real, draw_seed
+from vqpu.base._seeding import (
     Stream,
     choose_device,
     derive_seed,
@@ -26,9 +24,10 @@ from vqpu._seeding import (
     preserved_torch_state,
     seed_torch,
 )
-from vqpu._sources import ArraySource
-from vqpu._twomeans import two_means_codes
+from vqpu.base._source import ArraySource
+from vqpu.base._two_means import two_means_codes
 from vqpu.errors import CollapsedCodesWarning, InputError
+from vqpu.estimators._network import NetworkEstimator
 from vqpu.nn import (
     Codebook,
     ConvDecoder,
@@ -42,12 +41,13 @@ from vqpu.nn import (
 )
 from vqpu.training import (
     FixedBudget,
-    Outcome,
     PlainBatches,
+    TrainingResult,
     WeightAverage,
     progress_reporter,
     train_with_checks,
 )
+from vqpu.training._feed import Feed
 
 _FIRST_SAMPLES = 256  # their vectors are the first codes
 
@@ -271,7 +271,7 @@ class VQVAE(
         codebook = Codebook(torch.empty(self.codebook_size, self.vector_dim))
         return {"network_": Autoencoder(encoder, codebook, decoder)}
 
-    def _train(self, source: ArraySource, seed: int) -> Outcome:
+    def _train(self, source: ArraySource, seed: int) -> TrainingResult:
         network = self._make_network(source, seed)
         average = WeightAverage(network, self.weight_average)
         batches = PlainBatches(np.arange(len(source)), self.batch_size, seed)

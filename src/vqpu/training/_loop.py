@@ -93,7 +93,7 @@ def train(
             sums, n_summed = {}, 0
 
 
-class Outcome(NamedTuple):
+class TrainingResult(NamedTuple):
     """What training leaves.
 
     Attributes
@@ -118,7 +118,7 @@ class Outcome(NamedTuple):
     n_steps: int
     interrupted: bool = False
 
-    def following(self, earlier: Outcome | None) -> Outcome:
+    def following(self, earlier: TrainingResult | None) -> TrainingResult:
         """Return this outcome with the history of an earlier round in front of its own."""
         if earlier is None:
             return self
@@ -142,7 +142,7 @@ def train_with_checks(
     snapshots: Snapshots | None = None,
     keeps_best: bool = False,
     seconds_before: float = 0.0,
-) -> Outcome:
+) -> TrainingResult:
     """Train with a check now and then, and keep the best one.
 
     Parameters
@@ -200,7 +200,7 @@ def train_with_checks(
         if not keeps_best or rule.best_check < 0:
             raise
         interrupted = True
-    return Outcome(
+    return TrainingResult(
         rule.best_state, history, rule.best_check, n_steps < max_steps, n_steps, interrupted
     )
 

@@ -11,8 +11,10 @@ import torch
 from torch import Tensor, nn
 
 from vqpu.errors import CheckpointError, ModelFileError
-from vqpu.modelfiles import Checkpoint, CheckpointFolder, decode, encode, fill_modules
-from vqpu.modelfiles import module_tensors as tensors_of
+from vqpu.persistence._checkpoints import Checkpoint, CheckpointFolder
+from vqpu.persistence._tensors import fill_modules
+from vqpu.persistence._tensors import module_tensors as tensors_of
+from vqpu.persistence._values import decode, encode
 from vqpu.training._history import History
 from vqpu.training._stopping import Best, StoppingRule
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu._twomeans import two_means_line
+from vqpu.base._two_means import two_means_line
 
 Floats = NDArray[np.float64]
 

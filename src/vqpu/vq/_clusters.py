@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu._twomeans import two_means_codes
+from vqpu.base._two_means import two_means_codes
 
 Floats = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from vqpu._inference import encode_in_chunks
-from vqpu._sources import ArraySource
+from vqpu.base._inference import encode_in_chunks
+from vqpu.base._source import ArraySource
 from vqpu.nn import Codebook, EncoderEnsemble, nearest_code, project_on_anchors
 
 Search = Callable[[Tensor, Tensor], Tensor]

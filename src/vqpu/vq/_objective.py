@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from vqpu._feeding import Feed, encode_batches
 from vqpu.nn import EncoderEnsemble, equation_1, gaussian_kl_loss, nearest_code_pruned, target_loss
 from vqpu.training import WeightAverage
+from vqpu.training._feed import Feed, encode_batches
 from vqpu.vq._network import VQNetwork
 
 # The ways to update the codes, and the rate of each where the user gives none.

@@ -1,0 +1,80 @@
+"""``python -m experiments``: the paper's tables and figures, each by one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vqpu.errors import FailedRunsError, InputError
+
+
+def reproduce(
+    item: Annotated[
+        str,
+        typer.Argument(
+            help="table1, table2, table3, figure1, figure2, figure4, theorem, alpha-sweep, "
+            "scenarios, imbalance, sensitivity, peers or all."
+        ),
+    ],
+    profile: Annotated[
+        str, typer.Option(help="smoke (seconds), cpu (what is published) or paper (GPU).")
+    ] = "cpu",
+    data_dir: Annotated[
+        Path | None,
+        typer.Option(help="Where the data lie. Default: $VQPU_DATA_DIR, else the per-user cache."),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option(
+            help="Such as 0,1,2; records go to runs/ then. Default: those of the settings."
+        ),
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--show", help="Train nothing: table and figure from the records.")
+    ] = False,
+    workers: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = 1,
+    only: Annotated[str, typer.Option(help="Run only what has this text in its id.")] = "",
+    paper_dir: Annotated[Path, typer.Option(help="Where the settings lie.")] = Path("paper"),
+    results_dir: Annotated[
+        Path | None,
+        typer.Option(help="Where records and tables go. Default: results/reproduce for cpu."),
+    ] = None,
+) -> None:
+    """Run an item of the paper and show it beside the paper's numbers.
+
+    Finished runs are skipped, so an interrupted item goes on where it stopped.
+    """
+    from experiments.items import Request, check_item, run_item, show_item, split_request
+
+    wanted = None if seeds is None else _parse_seeds(seeds)
+    request = Request(item, profile, paper_dir, results_dir, data_dir, wanted, only, workers)
+    requests = split_request(request)
+    for request in () if show else requests:  # all of them before the first is run
+        check_item(request)
+    failures = []
+    for request in requests:
+        if not show:
+            try:
+                run_item(request)
+            except FailedRunsError as error:  # what did run is shown first
+                failures.append(error)
+        print(show_item(request).markdown)
+    if failures:
+        raise failures[0]
+
+
+def _parse_seeds(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
+    are_numbers = all(part.isascii() and part.isdigit() for part in parts)
+    if not are_numbers or len({*map(int, parts)}) < len(parts):
+        raise InputError(
+            f"--seeds must be different whole numbers of at least 0 such as 0,1,2. Got {text!r} "
+            "instead."
+        )
+    return tuple(map(int, parts))
+
+
+if __name__ == "__main__":
+    typer.run(reproduce)

@@ -1,0 +1,183 @@
+"""A run whose every check is judged on test samples: for tables and curves, never for training."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments._runs import Problem, fit_method, rounded, scores
+from vqpu.base._source import ArraySource
+from vqpu.errors import CollapsedCodesError, VqpuWarning
+from vqpu.estimators._saving import plain_parameters
+from vqpu.training import History
+from vqpu.vq import Check
+from vqpu.vq._classifier import VQKMeansClassifier
+
+# Columns of a method's own history that are worth keeping beside the accuracy.
+_KEPT = ("round", "center_distance", "holdout_loss", "holdout_auc", "positive_share", "alpha")
+_N_TOP = 5  # the paper's "5 models corresponding to the largest distances"
+
+
+class JudgedRun(NamedTuple):
+    """What a run reached.
+
+    Attributes
+    ----------
+    metrics : dict
+        Of the chosen check, on the whole test set; ``estimator`` is what was fitted, with every
+        parameter, defaults included.
+    history : list of dict
+        A row a check; ``accuracy`` is that on the judged sample of the test set. ``stage`` is 0
+        for the main stage; ``epoch`` and ``seconds`` count from the beginning of the first.
+    """
+
+    metrics: dict[str, Any]
+    history: list[dict[str, Any]]
+
+
+class TestJudge:
+    """Judges checks on a fixed random sample of the test set.
+
+    Parameters
+    ----------
+    problem : Problem
+    n_judged : int
+        Size of the sample; the whole test set if that is smaller.
+    """
+
+    __test__ = False  # pytest: this is no test
+
+    def __init__(self, problem: Problem, n_judged: int) -> None:
+        order = np.random.default_rng(0).permutation(len(problem.y_test))
+        self._sample = np.sort(order[:n_judged])
+        self._problem = problem
+        self._source = ArraySource(problem.X_test[self._sample])
+        self._started = time.perf_counter()
+        self._judging = 0.0
+        self._epochs_before = 0.0
+        self.rows: list[dict[str, Any]] = []
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the beginning without those of judging."""
+        return time.perf_counter() - self._started - self._judging
+
+    @property
+    def n_judged(self) -> int:
+        """Test samples that a check is judged on."""
+        return len(self._sample)
+
+    def __call__(self, check: Any) -> None:
+        """Add a row for a check."""
+        seconds, began = self.seconds, time.perf_counter()
+        stage = 0 if isinstance(check, Check) else check.stage
+        if self.rows and stage != self.rows[-1]["stage"]:
+            self._epochs_before = self.rows[-1]["epoch"]
+        row = {
+            "stage": stage,
+            "step": check.row["step"],
+            "epoch": self._epochs_before + check.row["epoch"],
+            "seconds": seconds,
+            **_accuracies(check, self._source, self._problem.y_test[self._sample] == 1),
+            **{name: check.row[name] for name in _KEPT if name in check.row},
+        }
+        self.rows.append(row)
+        self._judging += time.perf_counter() - began
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return the rows, those of the largest centre distances marked as ``top_distance``."""
+        history = History([rounded(row) for row in self.rows])
+        if history.rows and "center_distance" in history[0]:
+            history.mark_largest("center_distance", _N_TOP, "top_distance")
+        return history.rows
+
+
+def _accuracies(check: Any, source: ArraySource, truth: NDArray[np.bool_]) -> dict[str, float]:
+    """Return the accuracy of a check, for VQ K-means also that of the nearest centre."""
+    if not isinstance(check, Check):
+        return {"accuracy": float(np.mean((check.log_odds(source) > 0) == truth))}
+    encodings = check.encode(source)
+    nearest = check.answer.clusters.place(encodings.representation) > 0.5
+    answered = check.answer.log_odds(encodings) > 0
+    return {
+        "accuracy": float(np.mean(answered == truth)),
+        "nearest_center": float(np.mean(nearest == truth)),
+    }
+
+
+def run_judged(
+    method: str,
+    problem: Problem,
+    *,
+    seed: int,
+    parameters: dict[str, Any],
+    n_judged: int,
+    classifier: type[VQKMeansClassifier] = VQKMeansClassifier,
+) -> JudgedRun:
+    """Fit a method and judge every check; codes that collapse are an outcome, told in the metrics.
+
+    Parameters
+    ----------
+    method, problem, seed, parameters, classifier
+        As in :func:`fit_method`.
+    n_judged : int
+        Test samples that every check is judged on.
+    """
+    judge = TestJudge(problem, n_judged)
+    model, failure = None, {}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", VqpuWarning)
+        try:
+            model = fit_method(
+                method,
+                problem,
+                seed=seed,
+                parameters=parameters,
+                callback=judge,
+                classifier=classifier,
+            )
+        except CollapsedCodesError as error:
+            failure = {"failed": str(error)}
+    metrics = {
+        "seconds": judge.seconds,  # before the whole test set is judged
+        "n_epochs": judge.rows[-1]["epoch"],
+        "n_test": len(problem.y_test),
+        "n_judged": judge.n_judged,
+        "true_alpha": problem.alpha,
+        "warnings": _ours(caught),
+        **failure,
+        **({} if model is None else _fitted_metrics(model, problem)),
+    }
+    return JudgedRun(rounded(metrics), judge.history())
+
+
+def _fitted_metrics(model: Any, problem: Problem) -> dict[str, Any]:
+    metrics = {
+        "estimator": {
+            "class": type(model).__name__,
+            **plain_parameters(model.get_params(deep=False)),
+        },
+        "n_steps": model.n_steps_,
+        "best_check": model.best_check_,
+        "stop_reason": model.stop_reason_,
+        "n_members": len(model.network_.encoder.members),
+        **scores(model.predict, problem),
+    }
+    if hasattr(model, "alpha_"):
+        metrics["alpha_estimate"] = model.alpha_
+    return metrics
+
+
+def _ours(caught: list[warnings.WarningMessage]) -> list[str]:
+    """Return the names of our warnings and issue all others again."""
+    for message in caught:
+        if not issubclass(message.category, VqpuWarning):
+            warnings.warn_explicit(
+                message.message, message.category, message.filename, message.lineno
+            )
+    found = {item.category.__name__ for item in caught if issubclass(item.category, VqpuWarning)}
+    return sorted(found)

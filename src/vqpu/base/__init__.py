@@ -1,0 +1,1 @@
+"""What everything stands on: parameters, labels, seeds, samples, two-means."""

@@ -1,0 +1,176 @@
+"""Which samples a network is trained on and which it is kept from."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vqpu.base._seeding import Stream, numpy_generator
+
+Indices = NDArray[np.int64]
+
+_SMALLEST_HOLDOUT = 4
+_MOST_POSITIVE = 256  # they only say which cluster is theirs
+_MOST_UNLABELED = 512
+_MOST_HELD_OUT = 1024
+# Unlabelled samples that every member must have left for a further round.
+_FEWEST_LEFT = 8
+_FEWEST_SHARE_LEFT = 0.02
+
+
+class Sets(NamedTuple):
+    """Indices of labelled positives and of unlabelled samples."""
+
+    positive: Indices
+    unlabeled: Indices
+
+
+class Split(NamedTuple):
+    """Who is trained on what.
+
+    Attributes
+    ----------
+    is_positive : ndarray of bool, shape (n_samples,)
+        Labelled positives.
+    kept_from : ndarray of int, shape (n_samples,)
+        The member that is never trained on the sample; -1: every member is.
+    n_members : int
+    is_left_out : ndarray of bool, shape (n_samples,)
+        Unlabelled samples that no member is trained on: an earlier round called them positive.
+    """
+
+    is_positive: NDArray[np.bool_]
+    kept_from: NDArray[np.int64]
+    n_members: int
+    is_left_out: NDArray[np.bool_]
+
+    @property
+    def n_holdout(self) -> tuple[int, int]:
+        """How many labelled positives and unlabelled samples some member is kept from."""
+        held_out = self.kept_from >= 0
+        return int((held_out & self.is_positive).sum()), int((held_out & ~self.is_positive).sum())
+
+    def training_sets(self, member: int) -> Sets:
+        """Return what a member is trained on."""
+        return self._sets((self.kept_from != member) & ~self.is_left_out)
+
+    def judged_sets(self) -> Sets:
+        """Return what some member is kept from; everything, if nothing was kept apart."""
+        held_out = self.kept_from >= 0
+        return self._sets(held_out if held_out.any() else np.full(len(held_out), True))
+
+    def leaving_out(self, looks_positive: NDArray[np.bool_]) -> Split | None:
+        """Return who is trained on what in the next round, None if there should be none.
+
+        Members must share out all samples, so that nobody is judged by a member that was told
+        that it is negative; somebody must look positive, and enough samples must not.
+
+        Parameters
+        ----------
+        looks_positive : ndarray of bool, shape (n_u,)
+            For every unlabelled sample, what the member says that was kept from it.
+        """
+        if (self.kept_from < 0).any() or not looks_positive.any():
+            return None
+        is_left_out = np.zeros_like(self.is_positive)
+        is_left_out[~self.is_positive] = looks_positive
+        following = self._replace(is_left_out=is_left_out)
+        left = [len(following.training_sets(member).unlabeled) for member in range(self.n_members)]
+        fewest = max(_FEWEST_LEFT, _FEWEST_SHARE_LEFT * len(looks_positive))
+        return following if min(left) >= fewest else None
+
+    def unseen(self, by_member: NDArray[Any], indices: Indices) -> NDArray[Any]:
+        """Return, for each sample, what the member says that was kept from it.
+
+        Parameters
+        ----------
+        by_member : ndarray of shape (n, n_members)
+            What every member says of the samples.
+        indices : ndarray of int, shape (n,)
+            Which samples they are.
+
+        Returns
+        -------
+        values : ndarray of shape (n,)
+            The members' mean for samples that all of them were trained on.
+        """
+        member = self.kept_from[indices]
+        chosen = by_member[np.arange(len(indices)), np.maximum(member, 0)]
+        return np.where(member >= 0, chosen, by_member.mean(axis=1))
+
+    def _sets(self, mask: NDArray[np.bool_]) -> Sets:
+        return Sets(
+            np.flatnonzero(mask & self.is_positive), np.flatnonzero(mask & ~self.is_positive)
+        )
+
+
+def split_holdout(is_positive: NDArray[np.bool_], share: float, n_members: int, seed: int) -> Split:
+    """Keep every member from a part of both sets, unless one of them is too small.
+
+    One member is kept from ``share`` of the samples; several share all of them out, so that there
+    is an unseen judgement of every sample.
+
+    Parameters
+    ----------
+    is_positive : ndarray of bool, shape (n_samples,)
+    share : float
+        0 keeps nothing apart.
+    n_members : int
+    seed : int
+    """
+    generator = numpy_generator(seed, Stream.HOLDOUT)
+    kept_from = np.full(len(is_positive), -1, dtype=np.int64)
+    orders = [generator.permutation(np.flatnonzero(mask)) for mask in (is_positive, ~is_positive)]
+    counts = [len(order) if n_members > 1 else round(share * len(order)) for order in orders]
+    if share > 0 and min(counts) >= max(_SMALLEST_HOLDOUT, n_members):
+        for order, count in zip(orders, counts, strict=True):
+            kept_from[order[:count]] = np.arange(count) % n_members
+    return Split(is_positive, kept_from, n_members, np.zeros_like(is_positive))
+
+
+class CheckSample(NamedTuple):
+    """What a check looks at.
+
+    Attributes
+    ----------
+    clustered : Sets
+        They are clustered.
+    judged : Sets
+        They say how good the check is; the same object as ``clustered`` if all members together
+        are kept from everything, or from nothing.
+    """
+
+    clustered: Sets
+    judged: Sets
+
+
+def draw_check_sample(split: Split, seed: int) -> CheckSample:
+    """Return a fixed random part of each set: a check must stay cheap next to an epoch.
+
+    Parameters
+    ----------
+    split : Split
+    seed : int
+    """
+    generator = numpy_generator(seed, Stream.CHECK_SAMPLE)
+
+    def some(indices: Indices, count: int) -> Indices:
+        if len(indices) <= count:
+            return indices
+        return np.sort(generator.choice(indices, count, replace=False))
+
+    is_held_out = split.kept_from >= 0
+    if is_held_out.all():
+        judged = Sets(*(some(part, _MOST_HELD_OUT) for part in split.judged_sets()))
+        return CheckSample(judged, judged)
+    trained = split.training_sets(0)
+    clustered = Sets(
+        some(trained.positive, _MOST_POSITIVE), some(trained.unlabeled, _MOST_UNLABELED)
+    )
+    if not is_held_out.any():
+        return CheckSample(clustered, clustered)
+    return CheckSample(
+        clustered, Sets(*(some(part, _MOST_HELD_OUT) for part in split.judged_sets()))
+    )

@@ -1,0 +1,1 @@
+"""What estimators are made of: validation, encoders, the fit pipeline."""

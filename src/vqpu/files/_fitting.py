@@ -1,0 +1,74 @@
+"""From the user's files to a model directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from vqpu.errors import UsageError
+from vqpu.files import PUData
+from vqpu.files._input_contract import CONTRACT_FILE
+from vqpu.files._interrupts import patient_interrupts
+from vqpu.files._settings import FitSettings
+from vqpu.files._training_data import check_sources, read_sources
+from vqpu.persistence._model import check_free
+from vqpu.vq._classifier import VQKMeansClassifier
+
+Describe = Callable[[VQKMeansClassifier, PUData], dict[str, bytes]]
+
+
+def fit_files(
+    settings: FitSettings, describe: Describe, *, quiet: bool = False
+) -> VQKMeansClassifier:
+    """Read the data, fit a classifier and save it with its input contract.
+
+    Ctrl-C during training keeps the best state so far and saves it.
+
+    Parameters
+    ----------
+    settings : FitSettings
+    describe : callable
+        Makes further files of the model and its training data, by name, that are saved with it.
+    quiet : bool
+        Whether to show no progress.
+
+    Returns
+    -------
+    VQKMeansClassifier
+        Its ``stop_reason_`` is "interrupted" after Ctrl-C.
+    """
+    if settings.out is None:
+        raise UsageError("Say where the model goes: --out MODEL.")
+    check_free(settings.out)
+    check_sources(settings)
+    checkpoints = _checkpoint_folder(settings)
+    parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
+    model = VQKMeansClassifier(**parameters)
+    model._check_parameters()  # a wrong one is refused before images are decoded
+    data, contract = read_sources(settings, quiet=quiet)
+    with patient_interrupts() as training_has_ended:
+        model.fit(data.X, data.y, checkpoint_dir=checkpoints, on_interrupt="keep-best")
+        training_has_ended()
+        extras = {CONTRACT_FILE: contract.to_json(), **describe(model, data)}
+        model.save(settings.out, extras=extras)
+    return model
+
+
+def _checkpoint_folder(settings: FitSettings) -> Path | None:
+    """Return where checkpoints go; going on with old ones must be asked for."""
+    if settings.checkpoint_dir is None and not settings.resume:
+        return None
+    assert settings.out is not None
+    default = f"{settings.out.rstrip('/')}.checkpoints"
+    folder = Path(settings.checkpoint_dir or default)
+    if folder.resolve().is_relative_to(Path(settings.out).resolve()):
+        raise UsageError(
+            f"Checkpoints in {folder} would lie in the model's own directory {settings.out}, which "
+            "takes no further file. Choose another --checkpoint-dir."
+        )
+    if not settings.resume and folder.is_dir() and any(folder.iterdir()):
+        raise UsageError(
+            f"{folder} is not empty. Pass --resume to go on from its checkpoints, or choose "
+            "another folder."
+        )
+    return folder

@@ -1,0 +1,170 @@
+"""Settings of a fit: from a TOML file, the command line or both, checked before any work."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+import typing
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from vqpu.errors import InputError, ParameterError, UsageError, did_you_mean
+from vqpu.vq._classifier import VQKMeansClassifier
+
+_LARGEST_FILE = 1 << 20
+# Options with a name of their own.
+_OPTIONS = {"id": "id_column", "seed": "random_state", "skip_broken": "on_broken"}
+
+
+class Sources(BaseModel):
+    """Where positives and unlabelled samples are, and how they are read.
+
+    Attributes
+    ----------
+    data : path or None
+        One table, one folder of images or one ``.npz`` file with both kinds of samples.
+    label, positive : str or None
+        Column of labels of ``data`` (or of ``labels``), and the value of positives.
+    labels, file_column : path or None, and str
+        For a folder as ``data``: the CSV that names its files and their labels.
+    positives, unlabeled : path or None
+        Instead of ``data``: two folders, two arrays or two tables.
+    id_column : str or None
+        Column of tables that names the rows.
+    drop : list of str
+        Columns of tables to leave out.
+    image_size, image_mode, on_broken
+        How images are read; the last one, rows of tables too.
+    cache_dir : path or None
+        Where decoded images lie; None means the user's cache folder.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    data: str | None = None
+    label: str | None = None
+    positive: str | int | float | bool | None = None
+    labels: str | None = None
+    file_column: str = "file"
+    positives: str | None = None
+    unlabeled: str | None = None
+    id_column: str | None = None
+    drop: list[str] = []
+    image_size: int = 64
+    image_mode: str = "RGB"
+    on_broken: str = "raise"
+    cache_dir: str | None = None
+
+
+class FitSettings(Sources):
+    """Sources, where the model goes, and every parameter of the estimator by its own name."""
+
+    out: str | None = None
+    checkpoint_dir: str | None = None
+    resume: bool = False
+
+    def estimator_parameters(self) -> dict[str, Any]:
+        """Return the parameters that were set, for ``VQKMeansClassifier(**parameters)``."""
+        names = set(inspect.signature(VQKMeansClassifier).parameters)
+        return {name: getattr(self, name) for name in self.model_fields_set & names}
+
+
+def fit_settings(config: Path | None, options: dict[str, Any]) -> FitSettings:
+    """Read the settings of a fit; what ``options`` name takes the place of the file's entries.
+
+    Parameters
+    ----------
+    config : Path or None
+        A TOML file with the names of :class:`FitSettings` and of the estimator's parameters.
+    options : dict
+        Those that were given on the command line.
+    """
+    entries = {} if config is None else _named_as_options(_read_toml(config))
+    for name in entries:
+        _check_name(name, str(config), _setting_names())
+    try:
+        return _model().model_validate(entries | _named_as_options(options))
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"][:1]))
+        raise ParameterError(
+            f"{name} = {first['input']!r:.100} cannot be used: {first['msg']}."
+        ) from None
+
+
+def parse_assignments(assignments: list[str], known: Sequence[str] | None = None) -> dict[str, Any]:
+    """Read ``name=value`` pairs; values are TOML, and bare words are text.
+
+    Parameters
+    ----------
+    assignments : list of str
+    known : sequence of str or None
+        Names that may be set; None means those of :class:`FitSettings` and of VQ K-means.
+
+    Examples
+    --------
+    >>> parse_assignments(["max_steps=500", "augment=none", "dropout=0.1"])
+    {'max_steps': 500, 'augment': 'none', 'dropout': 0.1}
+    """
+    parsed: dict[str, Any] = {}
+    for assignment in assignments:
+        name, equals, value = assignment.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"--set needs NAME=VALUE, as max_steps=500. Got {assignment!r}.")
+        _check_name(name, "--set", _setting_names() if known is None else known)
+        try:
+            parsed[name] = tomllib.loads(f"value = {value}")["value"]
+        except tomllib.TOMLDecodeError:
+            parsed[name] = value
+    return parsed
+
+
+def _model() -> type[FitSettings]:
+    """Return the settings with a field for every parameter of the estimator, type included."""
+    hints = typing.get_type_hints(VQKMeansClassifier.__init__)
+    hints |= {"encoder": str, "random_state": int | None}  # what a text can say of them
+    fields: dict[str, Any] = {
+        name: (hints[name], parameter.default)
+        for name, parameter in inspect.signature(VQKMeansClassifier).parameters.items()
+    }
+    return create_model("FitSettings", __base__=FitSettings, **fields)
+
+
+def _named_as_options(entries: dict[str, Any]) -> dict[str, Any]:
+    """Return a file's entries by the names of settings; those of options are as good."""
+    for option, name in _OPTIONS.items():
+        if option in entries and name in entries:
+            raise ParameterError(f"{option} and {name} mean the same: give one of them.")
+    named = {_OPTIONS.get(name, name): value for name, value in entries.items()}
+    if "skip_broken" in entries:
+        if not isinstance(entries["skip_broken"], bool):
+            raise ParameterError(
+                f"skip_broken must be true or false. Got {entries['skip_broken']!r} instead."
+            )
+        named["on_broken"] = "skip" if entries["skip_broken"] else "raise"
+    return named
+
+
+def _setting_names() -> list[str]:
+    parameters = inspect.signature(VQKMeansClassifier).parameters
+    return [*_OPTIONS, *FitSettings.model_fields, *parameters]
+
+
+def _check_name(name: str, where: str, known: Sequence[str]) -> None:
+    if name in known:
+        return
+    hint = did_you_mean(name, known) or f" Known are {', '.join(sorted(known))}."
+    raise ParameterError(f"Unknown key {name!r} in {where}.{hint}")
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise InputError(f"{path} is too large for a file of settings.")
+        return tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        text = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} cannot be read as TOML: {text}.") from error

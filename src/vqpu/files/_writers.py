@@ -1,0 +1,183 @@
+"""Predictions as files: CSV, Parquet or JSON lines by their ending, whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+
+from vqpu.errors import InputError, MissingDependencyError, UsageError
+from vqpu.files._scoring import COLUMNS, Predictions
+from vqpu.persistence._targets import check_target, writing
+
+ENDINGS = (".csv", ".parquet", ".jsonl")
+
+
+class Writer(Protocol):
+    """Takes answers in order; ``close`` writes what is due at the end of the file."""
+
+    def write(self, answers: Predictions) -> None:
+        """Append some rows."""
+
+    def close(self) -> None:
+        """Finish the file's contents; the file itself stays open."""
+
+
+def check_output(path: str | Path, inputs: Iterable[str | Path], model_path: str | Path) -> None:
+    """Refuse, before any work, what cannot be written to, an input, and the model's directory."""
+    path = Path(path)
+    check_target(path, ENDINGS, model_path=model_path)
+    for given in map(Path, inputs):
+        if path.exists() and given.exists() and path.samefile(given):
+            raise UsageError(
+                f"{path} is the input: answers would replace it. Choose another --out."
+            )
+    if path.suffix.lower() == ".parquet":
+        _require_pyarrow()
+
+
+def write_answers(path: str | Path, name_column: str, answers: Iterable[Predictions]) -> int:
+    """Write a stream of answers; nothing is left behind if the stream fails.
+
+    Parameters
+    ----------
+    path : path
+        Its ending says the format.
+    name_column : str
+        Header of the names: "path" or "id".
+    answers : iterable of Predictions
+
+    Returns
+    -------
+    int
+        Number of rows.
+    """
+    path, n_rows = Path(path), 0
+    with writing(path) as file:
+        writer = _make_writer(path, file, name_column)
+        try:
+            for part in answers:
+                writer.write(part)
+                n_rows += len(part)
+        except BaseException:
+            with suppress(Exception):  # pyarrow's writer would complain when it is thrown away
+                writer.close()
+            raise
+        writer.close()
+    return n_rows
+
+
+def _make_writer(path: Path, file: BinaryIO, name_column: str) -> Writer:
+    ending = path.suffix.lower()
+    if ending == ".parquet":
+        return _ParquetRows(file, name_column)
+    return _CsvRows(file, name_column) if ending == ".csv" else _JsonRows(file, name_column)
+
+
+class _CsvRows:
+    def __init__(self, file: BinaryIO, name_column: str) -> None:
+        self._text = io.TextIOWrapper(file, "utf-8", newline="")
+        self._rows = csv.writer(self._text, lineterminator="\n")
+        self._rows.writerow([name_column, *COLUMNS])
+
+    def write(self, answers: Predictions) -> None:
+        if answers.are_numbered and answers.labels.dtype.kind in "iu" and _has_pyarrow():
+            self._write_numbers(answers)
+            return
+        try:
+            self._rows.writerows(answers.rows())
+        except UnicodeEncodeError as error:
+            raise _no_unicode(answers.names) from error
+
+    def _write_numbers(self, answers: Predictions) -> None:
+        """Write rows without text by pyarrow: the same digits, three times as fast."""
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        columns = (_listed(answers.names), answers.labels, answers.scores, answers.probabilities)
+        batch = pa.record_batch([pa.array(column) for column in columns], names=list("nlsp"))
+        self._text.flush()
+        arrow_csv.write_csv(batch, self._text.buffer, arrow_csv.WriteOptions(include_header=False))
+
+    def close(self) -> None:
+        self._text.flush()
+        self._text.detach()
+
+
+class _JsonRows:
+    def __init__(self, file: BinaryIO, name_column: str) -> None:
+        self._file, self._columns = file, (name_column, *COLUMNS)
+
+    def write(self, answers: Predictions) -> None:
+        for row in answers.rows():
+            line = json.dumps(dict(zip(self._columns, row, strict=True)), allow_nan=False)
+            self._file.write(line.encode() + b"\n")
+
+    def close(self) -> None:
+        pass
+
+
+class _ParquetRows:
+    """The first rows decide on the types of names and labels: text or whole numbers."""
+
+    def __init__(self, file: BinaryIO, name_column: str) -> None:
+        self._file, self._columns = file, (name_column, *COLUMNS)
+        self._writer: Any = None
+
+    def write(self, answers: Predictions) -> None:
+        if len(answers):
+            self._write(answers)
+
+    def _write(self, answers: Predictions) -> None:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        kind = pa.int64() if answers.are_numbered else pa.string()
+        try:
+            names = pa.array(_listed(answers.names), kind)
+        except UnicodeEncodeError as error:
+            raise _no_unicode(answers.names) from error
+        values = (names, answers.labels, answers.scores, answers.probabilities)
+        table = pa.table(dict(zip(self._columns, map(pa.array, values), strict=True)))
+        if self._writer is None:
+            # Scores hardly repeat: a dictionary of them is work for nothing.
+            self._writer = parquet.ParquetWriter(
+                self._file, table.schema, use_dictionary=[self._columns[1]]
+            )
+        self._writer.write_table(table.cast(self._writer.schema))
+
+    def close(self) -> None:
+        if self._writer is None:  # an empty shard: the columns are there all the same
+            self._write(Predictions([], np.empty(0, np.int64), np.empty(0), np.empty(0)))
+        self._writer.close()
+
+
+def _listed(names: Sequence[Any]) -> Any:
+    """Return names as Arrow takes them; row numbers never become Python's."""
+    if isinstance(names, range):
+        return np.arange(names.start, names.stop, names.step)
+    return list(names)
+
+
+def _no_unicode(names: Sequence[Any]) -> InputError:
+    shown = next((name for name in names if "\\udc" in ascii(name)), names[0])
+    return InputError(
+        f"A sample has the name {shown!a:.200}, which is not Unicode. Rename the file or "
+        "write .jsonl."
+    )
+
+
+def _has_pyarrow() -> bool:
+    return find_spec("pyarrow") is not None
+
+
+def _require_pyarrow() -> None:
+    if not _has_pyarrow():
+        raise MissingDependencyError("Writing Parquet needs pyarrow: pip install 'vqpu[tables]'.")

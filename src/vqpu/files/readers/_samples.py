@@ -1,0 +1,168 @@
+"""What every reader of users' data gives: samples, PU labels, and where each came from."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vqpu.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from vqpu.files.readers._schema import TableSchema
+
+ON_BROKEN = ("raise", "skip")
+ARRAY_ENDINGS = (".npy", ".npz")
+_MOST_SIBLINGS = 1000  # names in a folder that a wrong one is compared with
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".feather", ".arrow")
+
+
+class Broken(NamedTuple):
+    """A file, or a row of a table, that could not be used.
+
+    Attributes
+    ----------
+    name : object
+        Its path; of a row its id or number.
+    reason : str
+    """
+
+    name: Any
+    reason: str
+
+
+class PUData(NamedTuple):
+    """Samples ready for ``fit(X, y)``.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, ...)
+        Images (n, h, w, 3) or (n, h, w) of uint8, or rows (n, d). Usually a read-only memory map.
+    y : ndarray of int8, shape (n,)
+        1 for labelled positives, 0 for unlabelled samples.
+    names : sequence of length n
+        Where each sample came from: a path, the value of the id column, or the row number.
+    broken : tuple of Broken
+        Files or rows that were left out.
+    schema : TableSchema or None
+        How a table was encoded; needed again for prediction.
+    """
+
+    X: NDArray[Any]
+    y: NDArray[np.int8]
+    names: Sequence[Any]
+    broken: tuple[Broken, ...] = ()
+    schema: TableSchema | None = None
+
+
+class Chunk(NamedTuple):
+    """Some samples of a stream, in the order of the input.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n, ...)
+    names : sequence of length n
+        As in :class:`PUData`.
+    y : ndarray of int8, shape (n,), or None
+        1 where the label column has the positive value, if one was asked for.
+    broken : tuple of Broken
+        Files or rows met in this part of the stream that were left out.
+    """
+
+    X: NDArray[Any]
+    names: Sequence[Any]
+    y: NDArray[np.int8] | None = None
+    broken: tuple[Broken, ...] = ()
+
+
+def kind_of(path: str | Path) -> str:
+    """Return "images" for a folder, "array" or "table" for a file, by its ending.
+
+    Examples
+    --------
+    >>> kind_of("reviews.csv")
+    Traceback (most recent call last):
+        ...
+    vqpu.errors.InputError: reviews.csv does not exist.
+    """
+    path = Path(path)
+    if os.path.isdir(path):  # False, not an error, where it may not be looked at
+        return "images"
+    check_regular_file(path)
+    ending = path.suffix.lower()
+    if ending in ARRAY_ENDINGS:
+        return "array"
+    if ending in TABLE_ENDINGS:
+        return "table"
+    raise InputError(
+        f"{path} has an ending that says nothing to vqpu. Expected a folder of images, an array "
+        f"({', '.join(ARRAY_ENDINGS)}) or a table ({', '.join(TABLE_ENDINGS)})."
+    )
+
+
+def check_regular_file(path: Path) -> None:
+    """Refuse what is missing, a folder, a pipe or a device: reading those fails or never ends."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError as error:
+        hint = did_you_mean(path.name, _siblings(path))
+        raise InputError(f"{path} does not exist.{hint}") from error
+    except OSError as error:  # a circle of symbolic links, a folder that may not be entered
+        raise InputError(f"{path} cannot be read: {error.strerror}.") from error
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "no regular file"
+        raise InputError(f"{path} is {kind}, but a file is expected here.")
+
+
+def _siblings(path: Path) -> list[str]:
+    try:
+        return sorted({*os.listdir(path.parent)} - {path.name})[:_MOST_SIBLINGS]
+    except OSError:
+        return []
+
+
+def check_both_kinds(y: NDArray[np.int8], where: str, positive: Any, labels: list[str]) -> None:
+    """Refuse labels without the positive value, or with nothing else."""
+    if not len(y):
+        raise InputError(f"{where} has no rows.")
+    if not y.any():
+        raise InputError(
+            f"{where} has no row with the positive value {str(positive)!r}. Its labels are "
+            f"{first_few(sorted(set(labels)))}."
+        )
+    if y.all():
+        raise InputError(
+            f"Every row of {where} has the positive value {str(positive)!r}. PU learning needs "
+            "unlabelled samples too: add them with another label or none."
+        )
+
+
+def describe_broken(broken: Sequence[Broken], total: int, kind: str) -> str:
+    """Return in a sentence how many of so many cannot be used, and why the first of them.
+
+    Examples
+    --------
+    >>> describe_broken([Broken(3, "missing value in 'age'")], 10, "rows")
+    "1 of 10 rows cannot be used (3: missing value in 'age')."
+    """
+    named = "; ".join(f"{name}: {reason}" for name, reason in broken[:5])
+    more = f"; and {len(broken) - 5} more" if len(broken) > 5 else ""
+    return f"{len(broken)} of {total} {kind} cannot be used ({named}{more})."
+
+
+def first_few(items: Sequence[object], limit: int = 5) -> str:
+    """Return the first items as text, with the number of those not shown.
+
+    Examples
+    --------
+    >>> first_few(["a", "b", "c"], limit=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(item) for item in items[:limit])
+    more = len(items) - limit
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,0 +1,192 @@
+"""A folder of checkpoints: numbered bundles, two of a round kept, one process at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+from vqpu.errors import CheckpointError, ModelFileError, VqpuWarning
+from vqpu.persistence._bundle import read_bundle, write_bundle
+from vqpu.persistence._tensors import WEIGHTS, pack, unpack
+
+CHECKPOINT = "vqpu-checkpoint"
+
+_NAME = re.compile(r"step-(\d{9})")
+_KEPT = 2
+
+
+class Checkpoint(NamedTuple):
+    """What was written after a step, verified.
+
+    Attributes
+    ----------
+    header : dict
+        Plain values.
+    tensors : dict of Tensor
+    """
+
+    header: dict[str, Any]
+    tensors: dict[str, Tensor]
+
+
+class CheckpointFolder:
+    """The checkpoints of one fit.
+
+    Parameters
+    ----------
+    path : Path
+    identity : dict
+        Plain values that say which fit it is: a checkpoint of another one is refused.
+    """
+
+    def __init__(self, path: Path, identity: dict[str, Any]) -> None:
+        self.path, self._identity = path, identity
+
+    def of_round(self, number: int, left_out: bytes) -> CheckpointFolder:
+        """Return the checkpoints of a round: the first has this folder, later ones one in it.
+
+        Parameters
+        ----------
+        number : int
+            From 1.
+        left_out : bytes
+            Which samples the round leaves out; checkpoints without others are refused.
+        """
+        if number == 1:
+            return self
+        trained_on = {"round": number, "samples left out": hashlib.sha256(left_out).hexdigest()}
+        inner = CheckpointFolder(self.path / f"round-{number}", {**self._identity, **trained_on})
+        with _refusing(self.path, "a folder is to be made in it; the checkpoints are intact"):
+            inner.path.mkdir(exist_ok=True)
+        inner.clear_traces()
+        return inner
+
+    def newest(self) -> Checkpoint | None:
+        """Return the newest checkpoint that is whole, None if there never was one."""
+        damaged = []
+        for step in reversed(self._steps()):
+            try:
+                bundle = read_bundle(self._place(step), CHECKPOINT)
+                found = Checkpoint(bundle.manifest, unpack(bundle.read(WEIGHTS)))
+            except ModelFileError as error:
+                damaged.append(str(error))
+                continue
+            self._refuse_other_fit(found.header["identity"])
+            if damaged:
+                warnings.warn(
+                    f"{damaged[0]} Training goes on from the checkpoint before, step {step}.",
+                    VqpuWarning,
+                    stacklevel=2,
+                )
+            return found
+        if damaged:
+            raise CheckpointError(
+                f"No checkpoint in {self.path} can be read: {damaged[0]} Remove the folder to "
+                "start anew."
+            )
+        return None
+
+    def write(self, step: int, header: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        """Write a checkpoint and drop all but the last two.
+
+        Parameters
+        ----------
+        step : int
+            Steps taken.
+        header : dict
+            Ready for JSON.
+        tensors : dict of Tensor
+        """
+        content = pack(tensors)
+        complete = {"identity": self._identity, "step": step, **header}
+        with _refusing(self.path, f"{len(content):,} bytes are needed; older ones are intact"):
+            write_bundle(self._place(step), CHECKPOINT, complete, {WEIGHTS: content})
+            for old in self._steps()[:-_KEPT]:
+                shutil.rmtree(self._place(old))
+
+    def clear_traces(self) -> None:
+        """Remove what a killed process left half written."""
+        for trace in self.path.glob(".step-*"):
+            shutil.rmtree(trace, ignore_errors=True)
+
+    def _steps(self) -> list[int]:
+        names = (_NAME.fullmatch(entry.name) for entry in self.path.iterdir())
+        return sorted(int(name[1]) for name in names if name)
+
+    def _place(self, step: int) -> Path:
+        return self.path / f"step-{step:09d}"
+
+    def _refuse_other_fit(self, there: dict[str, Any]) -> None:
+        differences = [
+            f"{key} is {self._identity.get(key)!r} here and {there.get(key)!r} there"
+            for key in {**there, **self._identity}
+            if self._identity.get(key) != there.get(key)
+        ]
+        if differences:
+            raise CheckpointError(
+                f"The checkpoints in {self.path} belong to another fit: {'; '.join(differences)}. "
+                "Use the same data and parameters to go on, or another checkpoint_dir."
+            )
+
+
+def stored_seed(path: Path) -> int | None:
+    """Return the seed that the checkpoints in a folder were made with, None if there are none.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    found = CheckpointFolder(path, {})
+    for step in reversed(found._steps()):
+        try:
+            return int(read_bundle(found._place(step), CHECKPOINT).manifest["identity"]["seed"])
+        except ModelFileError:
+            continue
+    return None
+
+
+@contextmanager
+def locked_folder(path: Path) -> Iterator[None]:
+    """Make a folder and keep every other process out of it while the block runs.
+
+    The system drops the lock with the process, however that ends.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    import fcntl
+
+    with _refusing(path, "choose a folder that can be written to"):
+        path.mkdir(parents=True, exist_ok=True)
+        lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise CheckpointError(
+                f"Another fit is writing its checkpoints to {path}. Wait for its end, or use "
+                "another checkpoint_dir."
+            ) from None
+        yield
+    finally:
+        os.close(lock)
+
+
+@contextmanager
+def _refusing(path: Path, advice: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise CheckpointError(
+            f"Cannot write a checkpoint to {path}: {error.strerror} ({advice})."
+        ) from error

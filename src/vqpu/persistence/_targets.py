@@ -1,0 +1,64 @@
+"""Where results go: looked at before any work, written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from vqpu.errors import OutputError, UsageError, VqpuError
+from vqpu.persistence._atomic import replacing
+
+
+def check_target(
+    path: str | os.PathLike[str],
+    endings: Sequence[str],
+    *,
+    model_path: str | os.PathLike[str] | None = None,
+) -> None:
+    """Refuse, before any work, a result that cannot be written, or not there.
+
+    Parameters
+    ----------
+    path : path
+        Ends in one of ``endings``, in a folder that exists and can be written to.
+    endings : sequence of str
+    model_path : path or None
+        A model's directory, which takes no further file.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in endings:
+        raise UsageError(f"{path} must end in {' or '.join(endings)}: that says its format.")
+    try:
+        folder = path.resolve().parent
+        fits = folder.is_dir() and not path.is_dir()
+        if fits:
+            tempfile.TemporaryFile(dir=folder).close()
+    except (OSError, RuntimeError) as error:  # RuntimeError: a circle of symbolic links
+        reason = getattr(error, "strerror", None) or error
+        raise OutputError(f"{path} cannot be written: {reason}.") from error
+    if not fits:
+        raise OutputError(f"{path} cannot be written: give a file in an existing folder.")
+    if model_path is not None and folder.is_relative_to(Path(model_path).resolve()):
+        raise UsageError(
+            f"{path} lies in the model's own directory, where a further file makes the model "
+            "unreadable. Choose another folder."
+        )
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """Give a file that takes the place of ``path`` when the block ends well.
+
+    A full disk and the like become our own error, in one sentence.
+    """
+    try:
+        with replacing(path) as file:
+            yield file
+    except OSError as error:
+        if isinstance(error, VqpuError):  # of reading the input, which goes on meanwhile
+            raise
+        raise OutputError(f"{path} cannot be written: {error.strerror or error}.") from error

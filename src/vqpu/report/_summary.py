@@ -1,0 +1,156 @@
+"""The parts in words and numbers: findings, alpha and its cross-check, what was fitted."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from vqpu.estimators._saving import plain_parameters
+from vqpu.report._diagnosis import DOUBT, FAILED, OK
+from vqpu.report._reported_model import ReportedModel
+from vqpu.report._training_sample import findings_of
+from vqpu.vq._classifier import VQKMeansClassifier
+
+LEVELS = (OK, DOUBT, FAILED)  # from good to bad
+_SILENT = ("verbose", "device", "random_state")  # how a fit was run, not what was fitted
+
+
+class Diagnosis(NamedTuple):
+    """The findings and what they amount to.
+
+    Attributes
+    ----------
+    level : {"ok", "doubt", "failed"}
+        The worst of the findings' levels.
+    headline : str
+    findings : list of dict
+        With "name", "level" and "sentence", the worst first.
+    """
+
+    level: str
+    headline: str
+    findings: list[dict[str, Any]]
+
+
+def verdict(subject: ReportedModel) -> Diagnosis:
+    """Return the findings of the fit, or make them if none were kept.
+
+    Parameters
+    ----------
+    subject : ReportedModel
+    """
+    findings = findings_of(subject.model, subject.evidence)
+    badness = {level: place for place, level in enumerate(LEVELS)}
+    ordered = sorted(findings, key=lambda finding: -badness.get(finding["level"], 1))
+    worst = max((badness.get(finding["level"], 1) for finding in findings), default=1)
+    count = sum(badness.get(finding["level"], 1) == worst for finding in findings)
+    headline = (
+        f"Nothing that was looked at speaks against this model ({count} findings).",
+        f"There is reason to doubt this model ({count} of {len(findings)} findings).",
+        f"This model did not work ({count} of {len(findings)} findings say so).",
+    )[worst]
+    return Diagnosis(LEVELS[worst], headline, ordered)
+
+
+class AlphaCheck(NamedTuple):
+    """alpha, the share of positives among the unlabelled samples, beside what it is checked by.
+
+    Attributes
+    ----------
+    alpha : float
+    least_error : float
+        A bound from below on its standard error, ``sqrt(alpha (1 - alpha) / n)``.
+    n_judged : int
+        Unlabelled samples that it rests on.
+    positive_share : float
+    theoretical_alpha : float
+        ``1 / s_P - 1``, the paper's limit.
+    sentence : str or None
+        Of the finding that holds alpha against another estimator.
+    """
+
+    alpha: float
+    least_error: float
+    n_judged: int
+    positive_share: float
+    theoretical_alpha: float
+    sentence: str | None
+
+
+def alpha_check(subject: ReportedModel, found: Diagnosis) -> AlphaCheck:
+    """Gather the estimates of alpha.
+
+    Parameters
+    ----------
+    subject : ReportedModel
+    found : Diagnosis
+    """
+    model = subject.model
+    n_judged = len(model.holdout_projections_[1])
+    spread = max(model.alpha_ * (1 - model.alpha_), 0.0)
+    sentences = [finding["sentence"] for finding in found.findings if finding["name"] == "alpha"]
+    return AlphaCheck(
+        model.alpha_,
+        math.sqrt(spread / max(n_judged, 1)),
+        n_judged,
+        model.positive_share_,
+        model.theoretical_alpha_,
+        sentences[0] if sentences else None,
+    )
+
+
+def changed_parameters(parameters: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Return name, value and default of the parameters that were set otherwise than by default.
+
+    Parameters
+    ----------
+    parameters : dict
+        As the manifest has them.
+
+    Examples
+    --------
+    >>> changed_parameters({"patience": 7, "holdout": 0.15, "verbose": 1})
+    [('patience', '7', '5')]
+    """
+    defaults = plain_parameters(VQKMeansClassifier().get_params())
+    return [
+        (name, _shown(value), _shown(defaults.get(name)))
+        for name, value in parameters.items()
+        if name not in _SILENT and value != defaults.get(name)
+    ]
+
+
+def facts(subject: ReportedModel) -> list[tuple[str, str]]:
+    """Return what was fitted on what, as pairs of a heading and a text.
+
+    Parameters
+    ----------
+    subject : ReportedModel
+    """
+    model, evidence = subject.model, subject.evidence
+    held_out = "{:,} labelled, {:,} unlabelled".format(*model.n_holdout_)
+    found = [
+        ("Method", f"{type(model).__name__}, {_encoders(model.n_members_)}"),
+        ("Takes", subject.takes),
+        ("Classes", f"{model.classes_[0]} (negative), {model.classes_[1]} (positive)"),
+    ]
+    if evidence is not None:
+        found.append(("Labelled positives", f"{evidence.n_positive:,}"))
+        found.append(("Unlabelled samples", f"{evidence.n_unlabeled:,}"))
+    found.append(("Never trained on by the encoder that judged them", held_out))
+    rounds = f" in {model.n_rounds_} rounds" if model.n_rounds_ > 1 else ""
+    found.append(("Training", f"{model.n_steps_:,} steps{rounds}, ended by {model.stop_reason_}"))
+    found.append(("Seed", _shown(subject.parameters.get("random_state"))))
+    versions = ", ".join(f"{name} {number}" for name, number in subject.versions.items())
+    found.append(("Versions", versions))
+    return found
+
+
+def _encoders(count: int) -> str:
+    return "one encoder" if count == 1 else f"{count} encoders"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict) and "callable" in value:
+        return f"the function {value['callable']}"
+    return "none" if value is None else str(value)

@@ -1,0 +1,236 @@
+"""TrainingSample for a later report: what a fitted model says of a sample of its own training data.
+
+It is kept with the model as two extra files, and neither runs any code when it is read.
+
+``evidence.safetensors``, one row for every kept sample, unlabelled ones first:
+
+==============  ========  =======  ==================================================
+name            dtype     shape    meaning
+==============  ========  =======  ==================================================
+``is_labeled``  uint8     (n,)     1 for labelled positives
+``score``       float64   (n,)     log odds of being positive
+``projection``  float64   (n,)     s(x), 0 at the unlabelled anchor, 1 at the positive one
+``codes``       int16     (n, K)   code indices (int32 above 32,768 codes); left out for
+                                   continuous encodings
+==============  ========  =======  ==================================================
+
+``evidence.json``: ``format`` (1), ``kind`` ("images" or "rows"), ``n_positive`` and ``n_unlabeled``
+(of the whole training data), ``names`` (n entries: path, id or row number), ``findings`` (of
+:func:`vqpu.diagnose`: name, level, value, sentence) and ``galleries``: under "positive",
+"negative" and "doubtful" up to 24 entries each, out of the kept unlabelled samples, the clearest
+first ("doubtful": nearest to the border), with
+
+- ``sample``: its row in the tensors;
+- ``image``: for images, a JPEG of at most 64 x 64 pixels in base64, else null;
+- ``row``: for tables and vectors, its values by column (at most 200 columns), else null.
+
+The samples were trained on, so their scores look better than those of fresh samples would; the
+held-out ones are in the model itself (``holdout_projections_``, ``holdout_log_odds_``).
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from vqpu.base._source import ArraySource
+from vqpu.errors import ModelFileError
+from vqpu.files import PUData, TableSchema
+from vqpu.persistence._model import read_extra
+from vqpu.persistence._tensors import pack, unpack
+from vqpu.report._diagnosis import diagnose
+from vqpu.vq._classifier import VQKMeansClassifier
+
+JSON_FILE, TENSOR_FILE = "evidence.json", "evidence.safetensors"
+MOST_UNLABELED, MOST_LABELED = 2000, 500
+GALLERY = 24
+THUMBNAIL = 64
+_MOST_COLUMNS = 200
+_FORMAT = 1
+
+
+class TrainingSample(NamedTuple):
+    """What was kept, read back; see the module's description for its parts.
+
+    Attributes
+    ----------
+    is_labeled : ndarray of bool, shape (n,)
+    scores, projections : ndarray of float64, shape (n,)
+    codes : ndarray of int, shape (n, K), or None
+    names : list of length n
+    kind : {"images", "rows"}
+    n_positive, n_unlabeled : int
+    findings : list of dict
+    galleries : dict of list of dict
+    """
+
+    is_labeled: NDArray[np.bool_]
+    scores: NDArray[np.float64]
+    projections: NDArray[np.float64]
+    codes: NDArray[Any] | None
+    names: list[Any]
+    kind: str
+    n_positive: int
+    n_unlabeled: int
+    findings: list[dict[str, Any]]
+    galleries: dict[str, list[dict[str, Any]]]
+
+
+def make_training_sample(model: VQKMeansClassifier, data: PUData) -> dict[str, bytes]:
+    """Return the files of evidence, by name, for ``model.save(path, extras=...)``.
+
+    Parameters
+    ----------
+    model : VQKMeansClassifier
+        Fitted.
+    data : PUData
+        What it was fitted on.
+    """
+    kept = _choose(data.y)
+    source = ArraySource(np.ascontiguousarray(data.X[kept]))
+    encodings = model._folded.encode(source, None, model._device)
+    scores = model._answer.log_odds(encodings)
+    tensors = {
+        "is_labeled": data.y[kept].astype(np.uint8),
+        "score": scores,
+        "projection": encodings.projection,
+    }
+    if model.encoding == "codes":
+        tensors["codes"] = encodings.representation
+    galleries = {
+        name: [_entry(data, kept, sample) for sample in members]
+        for name, members in _galleries(scores, data.y[kept] == 0).items()
+    }
+    plain = {
+        "format": _FORMAT,
+        "kind": "images" if source.is_image else "rows",
+        "n_positive": int(data.y.sum()),
+        "n_unlabeled": int((data.y == 0).sum()),
+        "names": [_plain(data.names[int(row)]) for row in kept],
+        "findings": findings_of(model, None),
+        "galleries": galleries,
+    }
+    text = json.dumps(plain, default=_plain, allow_nan=False)
+    as_torch = {name: torch.from_numpy(np.ascontiguousarray(a)) for name, a in tensors.items()}
+    return {JSON_FILE: text.encode(), TENSOR_FILE: pack(as_torch)}
+
+
+def read_training_sample(path: Any) -> TrainingSample:
+    """Read the evidence that lies in a model's directory.
+
+    Parameters
+    ----------
+    path : path
+        Of the model.
+    """
+    plain = json.loads(read_extra(path, JSON_FILE))
+    if plain.get("format") != _FORMAT:
+        raise ModelFileError(
+            f"{path} has evidence of format {plain.get('format')!r}. This vqpu reads {_FORMAT}."
+        )
+    found = unpack(read_extra(path, TENSOR_FILE))
+    tensors = {name: tensor.numpy() for name, tensor in found.items()}
+    return TrainingSample(
+        tensors["is_labeled"].astype(bool),
+        tensors["score"],
+        tensors["projection"],
+        tensors.get("codes"),
+        *(plain[name] for name in TrainingSample._fields[4:]),
+    )
+
+
+def findings_of(model: VQKMeansClassifier, evidence: TrainingSample | None) -> list[dict[str, Any]]:
+    """Return the findings that were kept at the fit, or make them of a model saved in Python.
+
+    Parameters
+    ----------
+    model : VQKMeansClassifier
+    evidence : TrainingSample or None
+    """
+    if evidence is not None:
+        return evidence.findings
+    return [finding._asdict() for finding in diagnose(model)]
+
+
+def _choose(y: NDArray[np.int8]) -> NDArray[np.int64]:
+    """Return rows to keep: a fixed random sample of U in order, then one of P."""
+    rng = np.random.default_rng(0)
+    parts = []
+    for label, most in ((0, MOST_UNLABELED), (1, MOST_LABELED)):
+        rows = np.flatnonzero(y == label)
+        parts.append(np.sort(rng.choice(rows, min(most, len(rows)), replace=False)))
+    return np.concatenate(parts)
+
+
+def _galleries(
+    scores: NDArray[np.float64], is_unlabeled: NDArray[np.bool_]
+) -> dict[str, list[int]]:
+    """Name the clearest and the most doubtful unlabelled samples by their place in the sample."""
+    places = np.flatnonzero(is_unlabeled)
+    own = scores[places]
+    keys: dict[str, tuple[Callable[[NDArray[Any]], NDArray[Any]], NDArray[np.bool_]]] = {
+        "positive": (np.negative, own > 0),
+        "negative": (np.positive, own <= 0),
+        "doubtful": (np.abs, np.ones(len(own), bool)),
+    }
+    chosen = {}
+    for name, (key, allowed) in keys.items():
+        candidates = places[allowed]
+        order = np.argsort(key(scores[candidates]), kind="stable")[:GALLERY]
+        chosen[name] = candidates[order].tolist()
+    return chosen
+
+
+def _entry(data: PUData, kept: NDArray[np.int64], sample: int) -> dict[str, Any]:
+    values = np.asarray(data.X[kept[sample]])
+    is_image = values.ndim > 1
+    return {
+        "sample": sample,
+        "image": _thumbnail(values) if is_image else None,
+        "row": None if is_image else _row(values, data.schema),
+    }
+
+
+def _thumbnail(pixels: NDArray[Any]) -> str:
+    from PIL import Image
+
+    if pixels.ndim == 3 and pixels.shape[0] < pixels.shape[2]:
+        pixels = pixels.transpose(1, 2, 0)
+    if pixels.ndim == 3 and pixels.shape[2] != 3:
+        pixels = pixels.mean(axis=2)
+    if pixels.dtype != np.uint8:  # floats have no fixed range: the picture's own is stretched
+        low, high = float(pixels.min()), float(pixels.max())
+        pixels = ((pixels - low) * (255 / max(high - low, 1e-12))).astype(np.uint8)
+    picture = Image.fromarray(pixels)
+    picture.thumbnail((THUMBNAIL, THUMBNAIL))
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=85)
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
+
+
+def _row(values: NDArray[Any], schema: TableSchema | None) -> dict[str, Any]:
+    if schema is None:
+        return {str(index): float(value) for index, value in enumerate(values[:_MOST_COLUMNS])}
+    row: dict[str, Any] = {}
+    start = 0
+    for column in schema.columns[:_MOST_COLUMNS]:
+        if column.kind == "category":
+            width = len(column.categories)
+            row[column.name] = column.categories[int(values[start : start + width].argmax())]
+            start += width
+        else:
+            value = float(values[start])
+            row[column.name] = bool(value) if column.kind == "boolean" else value
+            start += 1
+    return row
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

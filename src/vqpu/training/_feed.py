@@ -1,0 +1,74 @@
+"""Batches as a network gets them: fetched, augmented, on the device, with dropout seeded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from vqpu.base._seeding import Stream, seed_torch, torch_generator
+from vqpu.base._source import ArraySource
+from vqpu.nn import Augmentation
+from vqpu.training import BalancedBatches, PlainBatches
+
+
+class Feed(NamedTuple):
+    """Where the samples of a step come from, and what is done to them.
+
+    Attributes
+    ----------
+    source : ArraySource
+    batches : BalancedBatches or PlainBatches
+    augmentation : Augmentation
+    seed : int
+    device : torch.device
+    """
+
+    source: ArraySource
+    batches: BalancedBatches | PlainBatches
+    augmentation: Augmentation
+    seed: int
+    device: torch.device
+
+    def take(self, step: int) -> tuple[Tensor, int]:
+        """Return the samples of step ``step``, positives first, and the number of positives.
+
+        Also seeds torch for this step, so that dropout depends on the seed and the step alone.
+        """
+        batch = self.batches[step]
+        x = torch.cat([self.source.batch(part) for part in batch if len(part)])
+        x = self.augmentation(x, torch_generator(self.seed, Stream.AUGMENTATION, step))
+        seed_torch(self.device, self.seed, Stream.DROPOUT, step)
+        return x.to(self.device), len(batch.positive)
+
+
+def encode_batches(
+    encode: Callable[[Tensor, int], Tensor], feeds: Sequence[Feed], step: int
+) -> tuple[Tensor, int]:
+    """Give every member the batch of its own and join what comes out, positives first.
+
+    Parameters
+    ----------
+    encode : callable
+        Takes a batch and the number of a member, returns one row a sample.
+    feeds : sequence of Feed
+        One for each member.
+    step : int
+
+    Returns
+    -------
+    encoded : Tensor of shape (n, ...)
+    n_positive : int
+        How many of its first rows are of labelled positives.
+    """
+    positive, unlabeled = [], []
+    for member, feed in enumerate(feeds):
+        x, n_positive = feed.take(step)
+        encoded = encode(x, member)
+        if len(feeds) == 1:
+            return encoded, n_positive
+        positive.append(encoded[:n_positive])
+        unlabeled.append(encoded[n_positive:])
+    return torch.cat(positive + unlabeled), sum(map(len, positive))

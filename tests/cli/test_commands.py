@@ -1,0 +1,504 @@
+"""The commands as a new user would walk through them, on generated pictures and a generated CSV."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import vqpu
+from tests.command_line import QUICK, fit_table, read_csv, run, run_json, write_table
+from tests.support import fast_classifier
+from vqpu.cli import main
+from vqpu.cli._fit import _print_comparison
+from vqpu.files import PUData
+from vqpu.files._comparison import METHODS, compare
+from vqpu.persistence._model import read_extra
+from vqpu.report._training_sample import read_training_sample
+
+pa = pytest.importorskip("pyarrow")
+from pyarrow import parquet  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def draw_pictures(folder: Path, n: int, is_positive: bool, rng: np.random.Generator) -> None:
+    """Positives are reddish, the others bluish."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(n):
+        pixels = rng.integers(0, 120, (24, 24, 3), dtype=np.uint8)
+        pixels[..., 0 if is_positive else 2] += 120
+        Image.fromarray(pixels).save(folder / f"{'red' if is_positive else 'blue'}{number:03}.png")
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two folders and the model that the command line makes of them."""
+    folder, rng = tmp_path_factory.mktemp("pictures"), np.random.default_rng(0)
+    draw_pictures(folder / "reds", 40, True, rng)
+    draw_pictures(folder / "heap", 25, True, rng)
+    draw_pictures(folder / "heap", 55, False, rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        arguments = ["--positives", folder / "reds", "--unlabeled", folder / "heap"]
+        arguments += ["--image-size", 16, "--out", folder / "model", *QUICK]
+        assert main(["fit", *map(str, arguments)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A CSV and the model that the command line makes of it."""
+    folder = tmp_path_factory.mktemp("table")
+    write_table(folder / "data.csv")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        assert fit_table(folder, folder / "model") == 0
+    return folder
+
+
+def test_fit__pictures__model_knows_its_input(pictures: Path) -> None:
+    contract = json.loads(read_extra(pictures / "model", "input.json"))
+    assert contract["kind"] == "images"
+    assert contract["sample_shape"] == [16, 16, 3]
+    assert contract["image_mode"] == "RGB"
+    assert vqpu.load(pictures / "model").input_shape_ == (3, 16, 16)
+
+
+def test_fit__table__model_knows_columns_and_categories(table: Path) -> None:
+    contract = json.loads(read_extra(table / "model", "input.json"))
+    columns = {column["name"]: column for column in contract["schema"]["columns"]}
+    assert list(columns) == ["x1", "x2", "colour", "flag"]
+    assert columns["colour"]["categories"] == ["blue", "pink", "red"]
+    assert (contract["label"], contract["positive"]) == ("known", "yes")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_predict__pictures__one_row_a_file_as_the_model_says(
+    ending: str, pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / f"answers.{ending}"
+    done = run_json(capsys, "predict", pictures / "model", pictures / "heap", "--out", out)
+    assert done["n_rows"] == 80
+    if ending == "csv":
+        rows: list[dict[str, Any]] = list(read_csv(out))
+    elif ending == "parquet":
+        rows = parquet.read_table(out).to_pylist()
+    else:
+        rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert list(rows[0]) == ["path", "label", "score", "probability"]
+    assert [row["path"] for row in rows] == sorted(str(p) for p in (pictures / "heap").iterdir())
+    from vqpu.files import iter_images
+
+    X = next(iter(iter_images(pictures / "heap", size=16, mode="RGB"))).X
+    model = vqpu.load(pictures / "model")
+    np.testing.assert_array_equal([float(r["score"]) for r in rows], model.decision_function(X))
+    np.testing.assert_array_equal([int(r["label"]) for r in rows], model.predict(X))
+    np.testing.assert_array_equal(
+        [float(r["probability"]) for r in rows], model.predict_proba(X)[:, 1]
+    )
+
+
+def test_predict__shards__together_the_whole(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("predict", table / "model", table / "data.csv", "--out")
+    run(capsys, *command, tmp_path / "whole.csv")
+    whole = read_csv(tmp_path / "whole.csv")
+    assert [row["id"] for row in whole] == [f"r{number}" for number in range(240)]
+    for number in (1, 2, 3):
+        run(capsys, *command, tmp_path / f"{number}.csv", "--shard", f"{number}/3")
+        assert read_csv(tmp_path / f"{number}.csv") == whole[number - 1 :: 3]
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_predict__shards_of_rows_without_ids__keep_their_numbers(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    X = np.random.default_rng(0).normal(size=(100, 3)) + 6 * (np.arange(100) % 2)[:, None]
+    fast_classifier().fit(X, np.arange(100) % 4 == 1).save(tmp_path / "model")
+    np.save(tmp_path / "X.npy", X)
+    out = tmp_path / f"out.{ending}"
+    run(capsys, "predict", tmp_path / "model", tmp_path / "X.npy", "--out", out, "--shard", "2/8")
+    if ending == "parquet":
+        numbers = parquet.read_table(out).column("id").to_pylist()
+    elif ending == "csv":
+        numbers = [int(row["id"]) for row in read_csv(out)]
+    else:
+        numbers = [json.loads(line)["id"] for line in out.read_text().splitlines()]
+    assert numbers == list(range(1, 100, 8))
+
+
+def test_predict__sorted__largest_score_first(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("predict", table / "model", table / "data.csv", "--out")
+    run(capsys, *command, tmp_path / "plain.csv")
+    run(capsys, *command, tmp_path / "sorted.csv", "--sort")
+    plain = read_csv(tmp_path / "plain.csv")
+    expected = sorted(plain, key=lambda row: -float(row["score"]))
+    assert read_csv(tmp_path / "sorted.csv") == expected != plain
+
+
+def test_rank__pictures__hidden_reds_and_a_sheet(
+    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("rank", pictures / "model", pictures / "heap", "--top", 20)
+    files = ("--out", tmp_path / "top.csv", "--sheet", tmp_path / "sheet.png")
+    found = run_json(capsys, *command, *files)
+    assert found["n_seen"] == 80
+    assert len(found["best"]) == 20
+    assert all("red" in Path(row["name"]).name for row in found["best"])
+    scores = [row["score"] for row in found["best"]]
+    assert scores == sorted(scores, reverse=True)
+    assert [row["path"] for row in read_csv(tmp_path / "top.csv")] == [
+        row["name"] for row in found["best"]
+    ]
+    with Image.open(tmp_path / "sheet.png") as sheet:
+        tile = np.asarray(sheet.convert("RGB"))[10:100, 10:100].reshape(-1, 3).mean(axis=0)
+    assert tile[0] > tile[2] + 50, "the first picture of the sheet is a red one"
+
+
+def test_rank__table_with_its_labels__known_positives_left_out(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = {row["key"]: row for row in read_csv(table / "data.csv")}
+    found = run_json(capsys, "rank", table / "model", table / "data.csv", "--top", 500)
+    n_known = sum(row["known"] == "yes" for row in rows.values())
+    assert (found["n_seen"], found["n_labeled"]) == (240 - n_known, n_known)
+    assert not any(rows[best["name"]]["known"] for best in found["best"])
+    everything = run_json(
+        capsys, "rank", table / "model", table / "data.csv", "--top", 500, "--include-labeled"
+    )
+    assert everything["n_seen"] == 240
+    text = run(capsys, "rank", table / "model", table / "data.csv", "--top", 3)
+    assert len(text.splitlines()) == 3
+    assert found["best"][0]["name"] in text.splitlines()[0]
+
+
+def test_evaluate__truth__agrees_with_counting(
+    table: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run(capsys, "predict", table / "model", table / "data.csv", "--out", tmp_path / "a.csv")
+    labels = [row["label"] for row in read_csv(tmp_path / "a.csv")]
+    truth = [row["truth"] for row in read_csv(table / "data.csv")]
+    command = ("evaluate", table / "model", table / "data.csv", "--label")
+    found = run_json(capsys, *command, "truth", "--positive", "1")
+    assert found["judged_by"] == "truth"
+    assert found["accuracy"] == np.mean([a == b for a, b in zip(labels, truth, strict=True)])
+    assert found["accuracy"] > 0.9
+    estimated = run_json(
+        capsys, *command, "known", "--scenario", "single-set", "--alpha", "0.4", "--positive", "yes"
+    )
+    known = [row["known"] == "yes" for row in read_csv(table / "data.csv")]
+    called = [label == "1" for label, is_known in zip(labels, known, strict=True) if is_known]
+    assert estimated["recall"] == np.mean(called)
+    assert abs(estimated["precision"] - 1) < 0.35
+    own = run_json(capsys, *command, "known", "--scenario", "case-control", "--positive", "yes")
+    assert own["alpha"] == vqpu.load(table / "model").alpha_
+    assert "accuracy" in run(capsys, *command, "truth", "--positive", "1")
+
+
+def test_evaluate__pictures_by_a_file_of_labels(
+    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = sorted(path.name for path in (pictures / "heap").iterdir())
+    lines = "\n".join(f"{name},{name[:3]}" for name in names)
+    (tmp_path / "labels.csv").write_text(f"picture,kind\n{lines}\n")
+    found = run_json(
+        capsys, "evaluate", pictures / "model", pictures / "heap", "--labels",
+        tmp_path / "labels.csv", "--file-column", "picture", "--label", "kind", "--positive", "red",
+    )  # fmt: skip
+    assert found["n_positive"] == 25
+    assert found["accuracy"] > 0.9
+
+
+def test_fit__one_folder_and_a_file_of_labels(
+    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = sorted(path.name for path in (pictures / "heap").iterdir())
+    known = [name for name in names if name.startswith("red")][:15]
+    lines = "\n".join(f"./{name},{'wanted' if name in known else ''}" for name in names)
+    (tmp_path / "labels.csv").write_text(f"file,mark\n{lines}\n")
+    done = run_json(
+        capsys, "fit", pictures / "heap", "--labels", tmp_path / "labels.csv", "--label", "mark",
+        "--positive", "wanted", "--image-size", 16, "--image-mode", "L",
+        "--out", tmp_path / "model", *QUICK,
+    )  # fmt: skip
+    assert done["stop_reason"] == "max_steps"
+    evidence = read_training_sample(tmp_path / "model")
+    assert (evidence.n_positive, evidence.n_unlabeled) == (15, 65)
+    assert vqpu.load(tmp_path / "model").input_shape_ == (1, 16, 16)
+    ranking = ("rank", tmp_path / "model", pictures / "heap", "--top", 99)
+    assert run_json(capsys, *ranking)["n_labeled"] == 0
+    hidden = run_json(capsys, *ranking, "--labels", tmp_path / "labels.csv")
+    assert (hidden["n_seen"], hidden["n_labeled"]) == (65, 15)
+    assert not {Path(row["name"]).name for row in hidden["best"]} & {*known}
+    replacing = ("--labels", tmp_path / "labels.csv", "--out", tmp_path / "labels.csv")
+    assert "is the input" in run(capsys, *ranking, *replacing, code=2)
+    judging = ("evaluate", tmp_path / "model", pictures / "heap", "--labels")
+    refusal = run(capsys, *judging, tmp_path / "labels.csv", code=1)
+    assert "labels.csv has 65 samples without a label" in refusal
+
+
+def test_rank__sheet_among_the_pictures__refused(
+    pictures: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ranking = ("rank", pictures / "model", pictures / "heap", "--top", 3, "--sheet")
+    before = (pictures / "heap" / "red000.png").read_bytes()
+    for name in ("red000.png", "sheet.png"):
+        assert "one more picture" in run(capsys, *ranking, pictures / "heap" / name, code=2)
+    assert (pictures / "heap" / "red000.png").read_bytes() == before
+
+
+def test_predict__broken_picture__refused_by_name_or_left_out(
+    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draw_pictures(tmp_path / "some", 3, True, np.random.default_rng(1))
+    (tmp_path / "some" / "torn.png").write_bytes(b"\x89PNG nothing more")
+    command = ("predict", pictures / "model", tmp_path / "some", "--out", tmp_path / "a.csv")
+    assert "torn.png" in run(capsys, *command, code=1)
+    assert not (tmp_path / "a.csv").exists()
+    assert "1 left out as broken" in run(capsys, *command, "--skip-broken")
+    assert len(read_csv(tmp_path / "a.csv")) == 3
+
+
+def test_predict__first_rows_all_broken__ids_stay_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("vqpu.files.readers._tablefiles._MOST_ROWS", 2)
+    x = np.random.default_rng(0).normal(size=60) + 6 * (np.arange(60) % 2)
+    data = {"x": x, "known": (np.arange(60) % 4 == 1).astype(int)}
+    parquet.write_table(pa.table(data), tmp_path / "train.parquet")
+    line = ["fit", tmp_path / "train.parquet", "--label", "known", "--positive", "1"]
+    run(capsys, *line, "--out", tmp_path / "model", *QUICK)
+    parquet.write_table(pa.table({"x": [None, None, *x[:3]]}), tmp_path / "new.parquet")
+    command = ("predict", tmp_path / "model", tmp_path / "new.parquet", "--skip-broken", "--out")
+    assert "2 left out as broken" in run(capsys, *command, tmp_path / "a.parquet")
+    assert parquet.read_table(tmp_path / "a.parquet").column("id").to_pylist() == [2, 3, 4]
+    run(capsys, *command, tmp_path / "b.parquet", "--sort")
+    assert parquet.read_table(tmp_path / "b.parquet").schema.field("id").type == pa.int64()
+
+
+@pytest.mark.filterwarnings("default::vqpu.errors.VqpuWarning")
+def test_evaluate__torn_picture__counted(
+    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    draw_pictures(tmp_path / "some", 3, True, np.random.default_rng(1))
+    draw_pictures(tmp_path / "some", 3, False, np.random.default_rng(2))
+    (tmp_path / "some" / "torn.png").write_bytes(b"\x89PNG nothing more")
+    names = sorted(path.name for path in (tmp_path / "some").iterdir())
+    lines = ["file,is", *(f"{name},{int(name.startswith('red'))}" for name in names)]
+    (tmp_path / "truth.csv").write_text("\n".join(lines) + "\n")
+    line: tuple[object, ...] = (
+        "evaluate",
+        pictures / "model",
+        tmp_path / "some",
+        "--labels",
+        tmp_path / "truth.csv",
+    )
+    line = (*line, "--label", "is", "--positive", "1")
+    assert "torn.png" in run(capsys, *line, code=1)
+    judged = run_json(capsys, *line, "--skip-broken")
+    assert (judged["n_samples"], judged["n_broken"]) == (6, 1)
+
+
+@pytest.mark.filterwarnings("default::vqpu.errors.BrokenRowWarning")
+def test_table_with_missing_values__skipped_by_every_command(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = (table / "data.csv").read_text().splitlines()
+    first = lines[0].split(",").index("x1")
+    for number in (3, 5):
+        cells = lines[number].split(",")
+        cells[first] = ""
+        lines[number] = ",".join(cells)
+    path = tmp_path / "some.csv"
+    path.write_text("\n".join(lines) + "\n")
+    command = ("predict", table / "model", path, "--out", tmp_path / "a.csv")
+    refusal = run(capsys, *command, code=1)
+    assert f"Row 'r2' of {path} cannot be used: missing value in 'x1'." in refusal
+    assert "238 samples" in run(capsys, *command, "--skip-broken")
+    kept = [f"r{number}" for number in range(240) if number not in (2, 4)]
+    assert [row["id"] for row in read_csv(tmp_path / "a.csv")] == kept
+    skipping = (table / "model", path, "--skip-broken")
+    assert run_json(capsys, "rank", *skipping, "--top", 3)["n_broken"] == 2
+    judged = run_json(capsys, "evaluate", *skipping, "--label", "truth", "--positive", "1")
+    assert (judged["n_samples"], judged["n_broken"]) == (238, 2)
+    line = ["fit", path, "--label", "known", "--positive", "yes", "--id", "key", "--drop", "truth"]
+    line += ["--out", tmp_path / "model", *QUICK, "--skip-broken", "--json"]
+    assert main([*map(str, line)]) == 0
+    captured = capsys.readouterr()
+    assert "vqpu: warning: 2 of 240 rows cannot be used (r2: missing value" in captured.err
+    assert json.loads(captured.out)["replaced"] is False
+    parts = [
+        run_json(capsys, *command[:-1], tmp_path / f"{i}.csv", "--skip-broken", "--shard", f"{i}/2")
+        for i in (1, 2)
+    ]
+    assert [(part["n_rows"], part["n_broken"]) for part in parts] == [(119, 1), (119, 1)]
+
+
+def test_inspect__both_forms(
+    table: Path, pictures: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = run_json(capsys, "inspect", table / "model")
+    assert found["estimator"] == "VQKMeansClassifier"
+    assert found["parameters"]["max_steps"] == 60
+    assert found["input"]["takes"] == "a table with 4 feature columns"
+    assert {finding["name"] for finding in found["findings"]} >= {"answer", "recall", "alpha"}
+    text = run(capsys, "inspect", pictures / "model")
+    assert "a folder of images (read as 16 x 16 RGB)" in text
+    assert "called positive" in text
+
+
+def test_evidence__pictures__thumbnails_and_numbers_agree(pictures: Path) -> None:
+    import base64
+    import io
+
+    evidence = read_training_sample(pictures / "model")
+    assert (evidence.n_positive, evidence.n_unlabeled) == (40, 80)
+    assert evidence.is_labeled.tolist() == [False] * 80 + [True] * 40
+    assert evidence.codes is not None
+    assert evidence.codes.dtype == np.int16
+    assert set(evidence.galleries) == {"positive", "negative", "doubtful"}
+    first = evidence.galleries["positive"][0]
+    assert evidence.scores[first["sample"]] == evidence.scores[~evidence.is_labeled].max()
+    assert "red" in evidence.names[first["sample"]]
+    with Image.open(io.BytesIO(base64.b64decode(first["image"]))) as picture:
+        assert picture.format == "JPEG"
+        assert max(picture.size) <= 64
+        red, _, blue = np.asarray(picture).reshape(-1, 3).mean(axis=0)
+    assert red > blue + 50
+    doubtful = [abs(evidence.scores[entry["sample"]]) for entry in evidence.galleries["doubtful"]]
+    assert doubtful == sorted(doubtful)
+
+
+def test_evidence__table__rows_by_column(table: Path) -> None:
+    evidence = read_training_sample(table / "model")
+    rows = {row["key"]: row for row in read_csv(table / "data.csv")}
+    for entry in evidence.galleries["negative"]:
+        row = rows[evidence.names[entry["sample"]]]
+        assert entry["row"]["colour"] == row["colour"]
+        assert entry["row"]["x1"] == float(row["x1"])
+        assert entry["row"]["flag"] is (row["flag"] == "True")
+        assert entry["image"] is None
+
+
+def test_compare__table__a_row_a_method(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = [
+        "compare", table / "data.csv", "--label", "known", "--positive", "yes", "--id", "key",
+        "--drop", "truth", "--methods", "vq,naive", "--set=max_steps=40", "--set=n_members=1",
+        "--quiet", "--scenario", "single-set",
+    ]  # fmt: skip
+    found = run_json(capsys, *command)
+    assert {row["method"] for row in found["rows"]} == {"vq", "naive"}
+    assert found["n_judged"] == [10, 50]
+    assert found["alpha_from"] == "vq"
+    aucs = [row["proxy_auc"] for row in found["rows"]]
+    assert aucs == sorted(aucs, reverse=True)
+    assert all(0 <= row["recall"] <= 1 for row in found["rows"])
+
+
+class _Leaking:
+    """Calls P and nothing of U positive: the precision of that cannot be estimated."""
+
+    def __init__(self, random_state: int = 0, alpha: float | None = None) -> None:
+        self.random_state, self.alpha = random_state, alpha
+
+    def get_params(self) -> dict[str, Any]:
+        return {"random_state": self.random_state, "alpha": self.alpha}
+
+    def set_params(self, **parameters: Any) -> _Leaking:
+        vars(self).update(parameters)
+        return self
+
+    def fit(self, X: Any, y: Any) -> _Leaking:  # noqa: ARG002
+        assert self.alpha == 0.4, "--alpha reaches methods that need it"
+        return self
+
+    def decision_function(self, X: Any) -> Any:
+        return X[:, 0] - 0.5
+
+
+class _Fair(_Leaking):
+    def decision_function(self, X: Any) -> Any:
+        return X[:, 1]
+
+
+def test_compare__a_method_that_cannot_be_scored__hides_no_other(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    y = (np.arange(80) % 2).astype(np.int8)
+    X = np.stack([y, np.random.default_rng(0).normal(size=80)], axis=1)
+    monkeypatch.setitem(METHODS, "leaking", _Leaking)
+    monkeypatch.setitem(METHODS, "fair", _Fair)
+    data = PUData(X, y, range(80))
+    found = compare(data, ["leaking", "fair"], scenario="case-control", alpha=0.4)
+    assert found.rows[0]["method"] == "fair"
+    assert 0 < found.rows[0]["recall"] < 1
+    assert "not one unlabelled" in found.rows[1]["error"]
+    _print_comparison(found)
+    head, first, second, *explained = capsys.readouterr().out.splitlines()
+    assert head.split()[:2] == ["method", "proxy_auc"]
+    assert first.split()[1] == f"{found.rows[0]['proxy_auc']:.3f}"
+    assert second.startswith("leaking       failed: ")
+    assert "share of the unlabelled called" in " ".join(explained)
+    assert explained[-1].endswith("should be near alpha.")
+
+
+def test_export__pictures__onnxruntime_gives_the_scores_of_predict(
+    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("onnx", "onnxscript"):
+        pytest.importorskip(name)
+    onnxruntime = pytest.importorskip("onnxruntime")
+    from vqpu.files import iter_images
+
+    done = run_json(capsys, "export", pictures / "model", "--onnx", tmp_path / "m.onnx")
+    assert (done["input_dtype"], done["input_shape"]) == ("uint8", [16, 16, 3])
+    run(capsys, "predict", pictures / "model", pictures / "heap", "--out", tmp_path / "a.csv")
+    X = next(iter(iter_images(pictures / "heap", size=16, mode="RGB"))).X
+    (scores,) = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(["score"], {"x": X})
+    expected = [float(row["score"]) for row in read_csv(tmp_path / "a.csv")]
+    np.testing.assert_allclose(scores, expected, atol=1e-4)
+
+
+def test_export__table__the_graph_names_its_columns(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("onnxruntime", "onnxscript"):
+        pytest.importorskip(name)
+    onnx = pytest.importorskip("onnx")
+    columns = ["x1", "x2", "colour=blue", "colour=pink", "colour=red", "flag"]
+    said = run(capsys, "export", table / "model", "--onnx", tmp_path / "m.onnx")
+    assert f"in order: {', '.join(columns)};" in said
+    (entry,) = onnx.load(tmp_path / "m.onnx").metadata_props
+    assert (entry.key, json.loads(entry.value)) == ("vqpu.columns", columns)
+
+
+def test_inspect__model_saved_in_python__has_findings_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3)) + 6 * (np.arange(120) % 2)[:, None]
+    fast_classifier().fit(X, np.arange(120) % 4 == 1).save(tmp_path / "model")
+    found = run_json(capsys, "inspect", tmp_path / "model")
+    assert {finding["name"] for finding in found["findings"]} >= {"answer", "recall", "alpha"}
+
+
+def test_evaluate__alpha_that_cannot_be__said(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["evaluate", table / "model", table / "data.csv", "--label", "known"]
+    line += ["--positive", "yes", "--scenario", "case-control", "--alpha"]
+    assert main([*map(str, line), "0.9"]) == 0
+    assert "does not fit these data" in capsys.readouterr().err
+    assert main([*map(str, line), "0.3"]) == 0
+    assert "does not fit" not in capsys.readouterr().err

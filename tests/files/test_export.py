@@ -1,0 +1,126 @@
+"""ONNX: one graph that answers as the model does, for any number of samples."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+from tests.support import fast_classifier
+from vqpu import NaivePUClassifier, VQKMeansClassifier
+from vqpu.errors import ExportError, MissingDependencyError, OutputError, UsageError
+
+
+def vectors() -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Far from 0, where single precision would lose what matters."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) + 1e6
+    X[:100] += 4
+    return X, (np.arange(200) < 50).astype(np.int64)
+
+
+def images(channels_first: bool = False) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 150, (120, 16, 16, 3), dtype=np.uint8)
+    X[:60, ..., 0] += 100
+    return X.transpose(0, 3, 1, 2) if channels_first else X, (np.arange(120) < 30).astype(np.int64)
+
+
+def grey() -> tuple[NDArray[Any], NDArray[np.int64]]:
+    X, y = images()
+    return X[..., 0], y
+
+
+CASES: dict[str, tuple[tuple[NDArray[Any], NDArray[np.int64]], dict[str, Any]]] = {
+    "vectors": (vectors(), {}),
+    "two members, nearest centre": (vectors(), {"n_members": 2, "decision": "nearest-center"}),
+    "colour": (images(), {"n_members": 2}),
+    "channels first": (images(channels_first=True), {}),
+    "grey": (grey(), {}),
+    "continuous": (vectors(), {"encoding": "distribution"}),
+}
+
+
+def check(found: dict[str, NDArray[Any]], model: VQKMeansClassifier, X: NDArray[Any]) -> None:
+    np.testing.assert_allclose(found["score"], model.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(found["probability"], model.predict_proba(X)[:, 1], atol=1e-4)
+    if "codes" in found:
+        np.testing.assert_array_equal(found["codes"], model.transform(X))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_scoring_graph__every_layout__answers_as_the_model(case: str) -> None:
+    from vqpu.files._export import ScoringGraph
+
+    (X, y), parameters = CASES[case]
+    model = fast_classifier(**parameters).fit(X, y)
+    graph = ScoringGraph(model, channels_last=case == "colour").eval()
+    with torch.inference_mode():
+        outputs = graph(torch.from_numpy(np.ascontiguousarray(X)))
+    found = dict(zip(graph.outputs, (output.numpy() for output in outputs), strict=True))
+    assert ("codes" in found) == (case != "continuous")
+    check(found, model, X)
+
+
+@pytest.mark.parametrize("case", ["two members, nearest centre", "colour"])
+def test_export__answers_as_the_model__any_number_of_samples(case: str, tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxscript")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    from vqpu.files._export import export_onnx
+
+    (X, y), parameters = CASES[case]
+    model = fast_classifier(**parameters).fit(X, y)
+    done = export_onnx(model, tmp_path / "model.onnx", sample_shape=X.shape[1:], dtype=str(X.dtype))
+    assert done.n_checked == 256
+    assert done.largest_error <= 1e-4
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    for n in (1, 7, len(X)):
+        outputs = session.run(None, {"x": X[:n]})
+        check(dict(zip(done.outputs, outputs, strict=True)), model, X[:n])
+
+
+def test_export__graph_that_differs__refused_and_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("onnx", "onnxscript", "onnxruntime"):
+        pytest.importorskip(name)
+    from vqpu import export
+
+    model = fast_classifier().fit(*vectors())
+    honest = VQKMeansClassifier.decision_function
+    monkeypatch.setattr(
+        VQKMeansClassifier, "decision_function", lambda self, X: honest(self, X) + 1
+    )
+    with pytest.raises(ExportError, match=r"answers otherwise than the model.*not written"):
+        export.export_onnx(model, tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_export__without_onnx__says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vqpu.files._export import export_onnx
+
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    model = fast_classifier().fit(*vectors())
+    with pytest.raises(MissingDependencyError, match=r"pip install 'vqpu\[onnx\]'"):
+        export_onnx(model, tmp_path / "model.onnx")
+
+
+def test_export__bad_requests__refused(tmp_path: Path) -> None:
+    from vqpu.files._export import export_onnx
+
+    rival = NaivePUClassifier(max_steps=2, random_state=0).fit(*vectors())
+    with pytest.raises(ExportError, match="Only VQKMeansClassifier"):
+        export_onnx(rival, tmp_path / "model.onnx")
+    model = fast_classifier().fit(*vectors())
+    with pytest.raises(UsageError, match=r"must end in \.onnx"):
+        export_onnx(model, tmp_path / "model.txt")
+    with pytest.raises(OutputError, match="give a file in an existing folder"):
+        export_onnx(model, tmp_path / "nowhere" / "model.onnx")

@@ -1,0 +1,141 @@
+"""Did it work? Every finding, in every level it can have."""
+
+from __future__ import annotations
+
+import copy
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
+
+from tests.support import fast_classifier
+from vqpu import NaivePUClassifier, VQKMeansClassifier, diagnose
+from vqpu.errors import CollapsedCodesError
+from vqpu.report._diagnosis import Finding
+
+Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+
+@pytest.fixture(scope="module")
+def fitted() -> VQKMeansClassifier:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(2, 1, (200, 5)), rng.normal(-2, 1, (200, 5))])
+    y = (np.arange(400) < 120).astype(np.int64)
+    return fast_classifier(max_steps=300, patience=4, holdout=0.4).fit(X, y)
+
+
+def finding(model: VQKMeansClassifier, name: str, **changes: Any) -> Finding:
+    """What is said of ``name`` after fitted attributes were changed."""
+    changed = copy.copy(model)
+    for attribute, value in changes.items():
+        setattr(changed, attribute, value)
+    (found,) = [found for found in diagnose(changed) if found.name == name]
+    return found
+
+
+def test_diagnose__clear_clusters__nothing_to_complain_about(fitted: VQKMeansClassifier) -> None:
+    findings = diagnose(fitted)
+    assert [found.name for found in findings] == [
+        "answer", "recall", "overlap", "trace", "alpha", "codes",
+    ]  # fmt: skip
+    assert [str(found) for found in findings if found.level != "ok"] == []
+    assert all(found.sentence.endswith(".") for found in findings)
+
+
+ODDS = np.array([-3.0, 3.0])
+
+CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
+    "all positive": ("answer", {"positive_share_": 1.0}, "failed", "says nothing"),
+    "none positive": ("answer", {"positive_share_": 0.0}, "failed", "says nothing"),
+    "share is not alpha": ("answer", {"positive_share_": 0.9}, "doubt", "alpha is off"),
+    "misses positives": ("recall", {"holdout_log_odds_": (ODDS, ODDS)}, "doubt", "missed"),
+    "some overlap": ("overlap", {"holdout_log_odds_": (ODDS, ODDS / 2)}, "doubt", "overlap"),
+    "all overlap": ("overlap", {"holdout_log_odds_": (ODDS, ODDS / 9)}, "failed", "overlap"),
+    "first is best": ("trace", {"best_check_": 0}, "doubt", "first check"),
+    "alphas apart": ("alpha", {"alpha_": 0.95}, "doubt", "disagree"),
+    "no alpha": (
+        "alpha",
+        {"holdout_projections_": (np.zeros(30), np.ones(30))},
+        "doubt",
+        "alpha",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_diagnose__something_wrong__says_so(fitted: VQKMeansClassifier, case: str) -> None:
+    name, changes, level, words = CASES[case]
+    found = finding(fitted, name, **changes)
+    assert (found.level, words in found.sentence) == (level, True)
+
+
+def test_diagnose__best_at_the_end_of_the_budget__asks_for_more_steps(
+    fitted: VQKMeansClassifier,
+) -> None:
+    last = len(fitted.history_) - 1
+    found = finding(fitted, "trace", best_check_=last, stop_reason_="max_steps")
+    assert (found.level, "max_steps" in found.sentence) == ("doubt", True)
+
+
+def test_diagnose__one_code__failed(fitted: VQKMeansClassifier) -> None:
+    history = copy.deepcopy(fitted.history_)
+    history[fitted.best_check_]["codes_in_use"] = 1
+    assert finding(fitted, "codes", history_=history).level == "failed"
+
+
+def test_diagnose__refit_that_collapses__is_a_finding(
+    blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = blobs
+    model = fast_classifier().fit(X, y)
+
+    def collapse(*_: object, **__: object) -> None:
+        raise CollapsedCodesError("All vectors have the same code.")
+
+    monkeypatch.setattr(VQKMeansClassifier, "fit", collapse)
+    found = diagnose(model, X, y, refits=1)[-1]
+    assert (found.name, found.level) == ("stability", "failed")
+    assert "same code" in found.sentence
+
+
+@pytest.mark.parametrize(("share", "level"), [(0.0, "ok"), (0.1, "doubt"), (0.3, "failed")])
+def test_diagnose__refits_that_answer_otherwise__by_their_share(
+    share: float, level: str, blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = blobs
+    model = fast_classifier().fit(X, y)
+    answers = model.predict(X[y == 0])
+    flipped = answers.copy()
+    n_flipped = round(share * len(answers))
+    flipped[:n_flipped] = 1 - flipped[:n_flipped]
+    monkeypatch.setattr(
+        VQKMeansClassifier, "fit", lambda *_, **__: SimpleNamespace(predict=lambda _: flipped)
+    )
+    found = diagnose(model, X, y, refits=2)[-1]
+    assert found.value == pytest.approx(n_flipped / len(answers))
+    assert (found.name, found.level) == ("stability", level)
+
+
+def test_diagnose__refits__measure_how_many_answers_change(blobs: Blobs) -> None:
+    X, y = blobs
+    model = fast_classifier(max_steps=120, n_members=2).fit(X, y)
+    found = diagnose(model, X, y, refits=1)[-1]
+    again = diagnose(model, X, y, refits=1)[-1]
+    assert found == again
+    assert found.name == "stability"
+    assert found.value is not None
+    assert 0 <= found.value <= 1
+
+
+def test_diagnose__what_it_cannot_use__one_sentence(fitted: VQKMeansClassifier) -> None:
+    with pytest.raises(TypeError, match="must be a fitted VQKMeansClassifier"):
+        diagnose(NaivePUClassifier())
+    with pytest.raises(NotFittedError):
+        diagnose(VQKMeansClassifier())
+    with pytest.raises(ValueError, match="needs X and y"):
+        diagnose(fitted, refits=1)
+    with pytest.raises(ValueError, match="refits"):
+        diagnose(fitted, refits=-1)
