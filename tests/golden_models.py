@@ -51,7 +51,7 @@ def _models() -> dict[str, Any]:
     return {
         "vectors": vqpu.VQKMeansClassifier(**small, n_vectors=2, codebook_size=8),
         "images": vqpu.VQKMeansClassifier(**small, codebook_size=8),
-        "rival": vqpu.NNPUClassifier(**small, encoder=small_encoder, alpha=0.5),
+        "rival": vqpu.rivals.NNPUClassifier(**small, encoder=small_encoder, alpha=0.5),
     }
 
 

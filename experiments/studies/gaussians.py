@@ -27,7 +27,7 @@ from sklearn.base import clone
 from sklearn.svm import SVC
 
 from experiments import Problem, run_method, run_missing, scores, set_threads, write_summary
-from vqpu import BaggingPUClassifier, ElkanNotoClassifier
+from vqpu.rivals import BaggingPUClassifier, ElkanNotoClassifier
 
 RESULTS = Path(__file__).resolve().parent.parent.parent / "results" / "gaussians"
 SETTINGS = {"separated": (3, 4.0), "overlapping": (5, 2.0)}  # columns, distance of the means

@@ -37,7 +37,8 @@ def test_demo__no_such_folder__refused_in_one_line(
 def test_demo__short__table_and_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vqpu import NaivePUClassifier, OracleClassifier, VQKMeansClassifier
+    from vqpu import VQKMeansClassifier
+    from vqpu.rivals import NaivePUClassifier, OracleClassifier
 
     for estimator in (VQKMeansClassifier, NaivePUClassifier, OracleClassifier):
         monkeypatch.setattr(estimator, "_budget", lambda *_: (40, 20))

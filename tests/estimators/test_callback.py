@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from vqpu.rivals._check import NetworkCheck
 
-from vqpu import (
+from vqpu.base._source import ArraySource
+from vqpu.rivals import (
     DGANClassifier,
     DistPUClassifier,
     NaivePUClassifier,
@@ -18,8 +20,6 @@ from vqpu import (
     TEDnClassifier,
     VPUClassifier,
 )
-from vqpu.base._source import ArraySource
-from vqpu.rivals._check import NetworkCheck
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 

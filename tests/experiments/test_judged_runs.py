@@ -24,8 +24,9 @@ from experiments import (
     run_reduced,
     varied_classifier,
 )
-from vqpu import NaivePUClassifier, VQKMeansClassifier
+from vqpu import VQKMeansClassifier
 from vqpu.errors import FailedRunsError, InputError
+from vqpu.rivals import NaivePUClassifier
 
 SHORT: dict[str, Any] = {"max_steps": 12, "check_every": 4, "batch_size": 32, "n_members": 1}
 

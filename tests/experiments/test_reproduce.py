@@ -111,8 +111,8 @@ def test_table3__cpu__all_cells_of_the_paper() -> None:
 
 def test_default_steps__are_those_of_every_estimator() -> None:
     from experiments.items._summary import _DEFAULT_STEPS
-    from vqpu import OracleClassifier, VQKMeansClassifier
-    from vqpu.rivals import PU_RIVALS
+    from vqpu import VQKMeansClassifier
+    from vqpu.rivals import PU_RIVALS, OracleClassifier
 
     every: list[Any] = [VQKMeansClassifier, OracleClassifier, *PU_RIVALS.values()]
     assert {estimator().max_steps for estimator in every} == {_DEFAULT_STEPS}

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from tests.support import fast_classifier
-from vqpu import NaivePUClassifier, VQKMeansClassifier, diagnose
+from vqpu import VQKMeansClassifier, diagnose
 from vqpu.errors import CollapsedCodesError
 from vqpu.report._diagnosis import Finding
+from vqpu.rivals import NaivePUClassifier
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
 

@@ -163,7 +163,7 @@ def test_facts__sizes_and_versions(pictures: Path) -> None:
 def test_report__another_estimator__refused(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X, y = vqpu.stack_pu(rng.normal(3, 1, (50, 2)), rng.normal(0, 3, (100, 2)))
-    model = vqpu.NaivePUClassifier(max_steps=10, n_members=1, random_state=0).fit(X, y)
+    model = vqpu.rivals.NaivePUClassifier(max_steps=10, n_members=1, random_state=0).fit(X, y)
     model.save(tmp_path / "model")
     with pytest.raises(InputTypeError, match=r"holds a NaivePUClassifier\. A report needs a VQKM"):
         make_report(tmp_path / "model")

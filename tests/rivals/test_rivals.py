@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
-
-from vqpu import NaivePUClassifier, OracleClassifier
-from vqpu.errors import ParameterError
 from vqpu.rivals._logistic import balanced_cross_entropy
+
+from vqpu.errors import ParameterError
+from vqpu.rivals import NaivePUClassifier, OracleClassifier
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 

@@ -11,9 +11,14 @@ import pytest
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from vqpu.rivals._logistic import Material
 
 import vqpu.training._loop as loop_module
-from vqpu import (
+from vqpu import VqpuError
+from vqpu.base._batches import Batch
+from vqpu.base._source import ArraySource
+from vqpu.nn import Augmentation
+from vqpu.rivals import (
     CVIRClassifier,
     DistPUClassifier,
     NaivePUClassifier,
@@ -21,13 +26,8 @@ from vqpu import (
     TEDnClassifier,
     UPUClassifier,
     VPUClassifier,
-    VqpuError,
 )
-from vqpu.base._batches import Batch
-from vqpu.base._source import ArraySource
-from vqpu.nn import Augmentation
 from vqpu.rivals._distpu import _DistPUObjective
-from vqpu.rivals._logistic import Material
 from vqpu.rivals._tedn import CVIRRecipe
 from vqpu.training import BalancedBatches, Split, train_with_checks
 from vqpu.training._feed import Feed

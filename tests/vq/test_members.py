@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from torch import nn
 
 from tests.support import fast_classifier
-from vqpu import NaivePUClassifier, VQKMeansClassifier
+from vqpu import VQKMeansClassifier
 from vqpu.base._source import ArraySource
 from vqpu.nn import EncoderEnsemble
+from vqpu.rivals import NaivePUClassifier
 from vqpu.training import draw_check_sample, split_holdout
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
