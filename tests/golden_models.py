@@ -66,7 +66,7 @@ def _thin_out(model: Any) -> None:
 
 
 def main() -> None:
-    y = np.repeat(["heap", "wanted"], [40, 20])[::-1]
+    y = np.repeat(["unlabelled", "wanted"], [40, 20])[::-1]
     scores = {}
     for name, model in _models().items():
         X = golden_samples(name)

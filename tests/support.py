@@ -27,10 +27,10 @@ def fast_classifier(**parameters: Any) -> VQKMeansClassifier:
         "n_rounds": 1,
         "random_state": 0,
     }
-    return with_parts({**settings, **parameters})
+    return with_parts(**{**settings, **parameters})
 
 
-def with_parts(parameters: dict[str, Any]) -> VQKMeansClassifier:
+def with_parts(**parameters: Any) -> VQKMeansClassifier:
     """A classifier whose parameters may be parts of the variant by their plain names."""
     parts = {name: value for name, value in parameters.items() if name in VARIANT_FIELDS}
     plain = {name: value for name, value in parameters.items() if name not in VARIANT_FIELDS}

@@ -191,14 +191,14 @@ def test_load__huge_architecture_in_the_manifest__takes_no_memory(
         vqpu.load(tmp_path / "model")
 
 
-def test_load__answer_of_the_wrong_type__is_refused(
+def test_load__decision_rule_of_the_wrong_type__is_refused(
     blobs: tuple[NDArray[Any], NDArray[Any]], tmp_path: Path
 ) -> None:
     fast_classifier(max_steps=20).fit(*blobs).save(tmp_path / "model")
 
     def change(manifest: dict[str, Any]) -> None:
-        answer = manifest["fitted"]["_answer"]["DecisionRule"]
-        answer["projection_posterior"]["Posterior"]["slope"] = "steep"
+        rule = manifest["fitted"]["decision_rule_"]["DecisionRule"]
+        rule["projection_posterior"]["Posterior"]["slope"] = "steep"
 
     reseal(tmp_path / "model", change)
     with pytest.raises(ModelFileError, match="slope of a saved Posterior must be a float"):

@@ -12,11 +12,10 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
 from torch import nn
-from vqpu.estimators._saving import SavedEstimator
-from vqpu.rivals._loading import SAVED_CLASSES
 
 import vqpu
 from tests.support import FAST, fast_classifier, linear_encoder
+from vqpu.base._registry import METHODS
 from vqpu.errors import InputError, ModelFileError
 
 GAN: dict[str, Any] = {**FAST, "latent_dim": 3}
@@ -153,11 +152,7 @@ def test_load__random_state_was_a_generator__none_is_kept(
     assert vqpu.load(tmp_path / "model").random_state is None
 
 
-def test_registry__every_estimator_with_a_network__under_its_name() -> None:
-    public = {name: getattr(vqpu, name) for name in vqpu.__all__}
-    savable = {
-        name: kind
-        for name, kind in public.items()
-        if isinstance(kind, type) and issubclass(kind, SavedEstimator)
-    }
-    assert savable == SAVED_CLASSES
+def test_registry__every_saved_class__was_saved_here_under_its_name() -> None:
+    saved = {type(model).__name__ for model in MODELS.values()}
+    assert saved == {method.class_name for method in METHODS if method.is_saved}
+    assert all(method.load_class().__name__ == method.class_name for method in METHODS)

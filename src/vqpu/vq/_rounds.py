@@ -112,7 +112,7 @@ def _train_round(
     number: int,
 ) -> TrainingResult:
     """Train one round; its history goes on from that of the round before."""
-    variant, objective = settings.variant, _make_objective(context, settings, split)
+    variant, objective = settings.variant, make_objective(context, settings, split)
     steps_per_epoch = objective.feeds[0].batches.steps_per_epoch
     last_row = None if before is None else before.history[-1]
     averaged = VQNetwork(
@@ -151,7 +151,15 @@ def _identity(split: Split) -> dict[str, str]:
     return {"samples left out": hashlib.sha256(split.is_left_out.tobytes()).hexdigest()}
 
 
-def _make_objective(context: FitContext, settings: VQSettings, split: Split) -> VQObjective:
+def make_objective(context: FitContext, settings: VQSettings, split: Split) -> VQObjective:
+    """Build network, codebook, feeds and weight average of a round.
+
+    Parameters
+    ----------
+    context : FitContext
+    settings : VQSettings
+    split : Split
+    """
     seed, device, variant = context.seed, context.device, settings.variant
     seed_torch(device, seed, Stream.INITIAL_WEIGHTS)
     encoder = make_ensemble(settings.spec, context.moments)
