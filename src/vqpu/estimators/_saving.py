@@ -103,6 +103,16 @@ class SavedEstimator(CheckedEstimator):
                 f"{bundle.path} is a {saved_as}, not a {cls.__name__}. Use {saved_as}.load, or "
                 "vqpu.load for any of vqpu's estimators."
             )
+        return cls._of_bundle(bundle, encoder=encoder, device=device)
+
+    @classmethod
+    def _of_bundle(
+        cls: type[AnyEstimator],
+        bundle: Bundle,
+        *,
+        encoder: EncoderMaker | None,
+        device: str | None,
+    ) -> AnyEstimator:
         try:
             model = cls(**_parameters(cls, bundle, encoder, device))
             model._check_parameters()

@@ -8,6 +8,7 @@ from typing import Any
 from vqpu import rivals
 from vqpu.errors import ModelFileError
 from vqpu.estimators._saving import EncoderMaker, SavedEstimator
+from vqpu.persistence._bundle import Bundle
 from vqpu.persistence._model import read_model
 from vqpu.vq._classifier import VQKMeansClassifier
 
@@ -66,11 +67,17 @@ def load(
     >>> bool((again.decision_function(X) == model.decision_function(X)).all())
     True
     """
-    model = read_model(path)
-    name = model.manifest.get("estimator")
+    return load_bundle(read_model(path), encoder=encoder, device=device)
+
+
+def load_bundle(
+    bundle: Bundle, *, encoder: EncoderMaker | None = None, device: str | None = None
+) -> Any:
+    """Return the model of a directory whose manifest has been verified; see :func:`load`."""
+    name = bundle.manifest.get("estimator")
     if not isinstance(name, str) or name not in SAVED_CLASSES:
         raise ModelFileError(
-            f"{model.path} was saved by {name!r}, which is none of vqpu's classes. Load it with "
+            f"{bundle.path} was saved by {name!r}, which is none of vqpu's classes. Load it with "
             "the load of that class, or update vqpu."
         )
-    return SAVED_CLASSES[name].load(path, encoder=encoder, device=device)
+    return SAVED_CLASSES[name]._of_bundle(bundle, encoder=encoder, device=device)
