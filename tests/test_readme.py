@@ -23,9 +23,10 @@ def tiny_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
     """The names and files that the pages speak of, and an estimator that is soon done."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    quick = {"max_steps": 40, "n_members": 1, "n_rounds": 1}
-    for name, value in quick.items():
-        monkeypatch.setitem(vqpu.VQKMeansClassifier.__init__.__kwdefaults__, name, value)
+    defaults = vqpu.VQKMeansClassifier.__init__.__kwdefaults__
+    assert defaults is not None
+    for name, value in {"max_steps": 150, "n_members": 1, "n_rounds": 1}.items():
+        monkeypatch.setitem(defaults, name, value)
     rng = np.random.default_rng(0)
     _write_pictures(tmp_path, rng)
     for name in ("customers.csv", "new.csv"):
