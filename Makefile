@@ -72,5 +72,14 @@ gan-budgets: $(VENV)/.installed
 afhq-rank: $(VENV)/.installed
 	$(BIN)/python benchmarks/afhq_rank.py $(DATA_DIR)
 
+# Source and wheel in dist/, and a look at what is in them.
+.PHONY: dist
+dist: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,dist]'
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tools/check_dist.py dist
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache

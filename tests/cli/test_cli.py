@@ -16,8 +16,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help__names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     words = capsys.readouterr().out.split()
-    names = "fit predict rank inspect report evaluate export compare data reproduce demo"
+    names = "fit predict rank inspect report evaluate export compare data demo"
     assert not [name for name in names.split() if name not in words]
+    assert "reproduce" not in words, "the paper's experiments are not shipped"
 
 
 def test_unknown_command__usage_error(capsys: pytest.CaptureFixture[str]) -> None:
