@@ -1,13 +1,15 @@
 """Fits that are killed and taken up again; run as a program, because killing needs a process.
 
-``python -m tests.fit_and_die moments COUNT`` kills at random moments, ``... steps`` at every system
-call of two checkpoint writes. It prints a line of JSON and ends with 1 if a model differs.
-Children are forked after the imports: those take longer than all the fits.
+``python -m tests.fit_and_die moments COUNT [METHOD ...]`` kills every method's fits at random
+moments, ``... steps`` at every system call of two checkpoint writes. It prints a line of JSON a
+method and ends with 1 if a model differs. Children are forked after the imports: those take longer
+than all the fits.
 """
 
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import os
 import random
@@ -31,6 +33,7 @@ from torch import nn
 
 from tests.support import with_parts
 from vqpu import VQKMeansClassifier
+from vqpu.base._registry import METHODS, find_method
 
 # What a checkpoint write asks of the system.
 CALLS: dict[str, Any] = {
@@ -61,32 +64,57 @@ def small_encoder(shape: tuple[int, ...], dim: int) -> nn.Module:
     )
 
 
+NETWORK_METHODS = tuple(method.name for method in METHODS if method.is_saved)
 ROUNDS = {"n_members": 2, "n_rounds": 2}
+SMALL: dict[str, Any] = {
+    "encoder": small_encoder, "max_steps": 30, "check_every": 5, "patience": 50, "vector_dim": 4,
+    "codebook_size": 8, "n_vectors": 2, "latent_dim": 4, "gan_steps": 20, "n_members": 1,
+    "random_state": 0,
+}  # fmt: skip
 
 
 def small_model(**parameters: Any) -> VQKMeansClassifier:
-    settings: dict[str, Any] = {
-        "encoder": small_encoder, "max_steps": 30, "check_every": 5, "patience": 50,
-        "codebook_size": 8, "vector_dim": 4, "n_members": 1, "random_state": 0,
-    }  # fmt: skip
-    return with_parts(**{**settings, **parameters})
+    own = {name: SMALL[name] for name in ("encoder", "max_steps", "check_every", "patience")}
+    others: dict[str, Any] = {"codebook_size": 8, "vector_dim": 4, "n_members": 1}
+    return with_parts(**{**own, **others, "random_state": 0, **parameters})
 
 
-def digest_of(model: VQKMeansClassifier, X: NDArray[Any]) -> str:
+def small_method(name: str) -> Any:
+    """A method of the registry, quick, in several stages or rounds where it has them."""
+    if name == "vq":
+        return small_model(**ROUNDS)
+    method = find_method(name)
+    assert method is not None
+    kind = method.load_class()
+    known = inspect.signature(kind).parameters
+    return kind(**{key: value for key, value in SMALL.items() if key in known})
+
+
+def digest_of(model: Any, X: NDArray[Any]) -> str:
     """SHA-256 of everything that a fit leaves, but for the seconds it took."""
     digest = hashlib.sha256()
-    for name, tensor in model.network_.state_dict().items():
-        digest.update(name.encode() + tensor.contiguous().numpy().tobytes())
+    modules = [getattr(model, name) for name in ("network_", "generator_") if hasattr(model, name)]
+    for module in modules:
+        for name, tensor in module.state_dict().items():
+            digest.update(name.encode() + tensor.contiguous().numpy().tobytes())
     rows = [{k: v for k, v in row.items() if k != "seconds"} for row in model.history_]
     digest.update(json.dumps(rows).encode())
-    digest.update(model.cluster_centers_.tobytes() + model.decision_function(X).tobytes())
-    digest.update(repr((model.best_check_, model.stop_reason_, model.alpha_)).encode())
+    for method in ("decision_function", "transform"):
+        if hasattr(model, method):
+            digest.update(getattr(model, method)(X).tobytes())
+    facts = [getattr(model, name, None) for name in ("best_check_", "stop_reason_", "alpha_")]
+    digest.update(repr(facts).encode())
     return digest.hexdigest()
 
 
 def fit_digest(folder: Path | None, **parameters: Any) -> str:
     X, y = small_data()
     return digest_of(small_model(**parameters).fit(X, y, checkpoint_dir=folder), X)
+
+
+def method_digest(name: str, folder: Path | None) -> str:
+    X, y = small_data()
+    return digest_of(small_method(name).fit(X, y, checkpoint_dir=folder), X)
 
 
 @contextmanager
@@ -109,7 +137,7 @@ def acting_at(number: int, act: Callable[[], None]) -> Iterator[list[str]]:
         yield made
 
 
-def in_child(work: Callable[[], None], *, kill_after: float | None = None) -> bool:
+def in_child(work: Callable[[], object], *, kill_after: float | None = None) -> bool:
     """Run ``work`` in a child; return whether it came to its end."""
     child = os.fork()
     if child == 0:
@@ -127,42 +155,32 @@ def in_child(work: Callable[[], None], *, kill_after: float | None = None) -> bo
     return os.WIFEXITED(status)
 
 
-def fit_in(folder: Path) -> None:
-    fit_digest(folder, **ROUNDS)
-
-
-def child_digest(folder: Path | None, **parameters: Any) -> str:
+def child_digest(digest: Callable[[], str]) -> str:
     with tempfile.NamedTemporaryFile() as file:
-
-        def work() -> None:
-            Path(file.name).write_text(fit_digest(folder, **parameters))
-
-        in_child(work)
+        in_child(lambda: Path(file.name).write_text(digest()))
         return Path(file.name).read_text()
 
 
-def kill_at_moments(count: int, seed: int = 0) -> dict[str, int]:
-    """Kill a fit of two rounds ``count`` times at random moments, going on after most of them."""
+def kill_at_moments(name: str, count: int, seed: int = 0) -> dict[str, Any]:
+    """Kill a method's fits ``count`` times at random moments, going on after most of them."""
     # Here, so that children need not import.
-    expected, draw = fit_digest(None, **ROUNDS), random.Random(seed)
+    expected, draw = method_digest(name, None), random.Random(seed)
     with tempfile.TemporaryDirectory() as probe:
         started = time.perf_counter()
-        child_digest(Path(probe) / "checkpoints", **ROUNDS)
+        child_digest(partial(method_digest, name, Path(probe) / "checkpoints"))
         duration = time.perf_counter() - started
-        assert (Path(probe) / "checkpoints" / "round-2").is_dir(), "there was one round only"
-    found = {"kills": 0, "fits": 0, "identical": 0, "resumed": 0}
+    found: dict[str, Any] = {"method": name, "kills": 0, "fits": 0, "identical": 0, "resumed": 0}
     while found["kills"] < count:
         with tempfile.TemporaryDirectory() as place:
-            folder = Path(place) / "checkpoints"
+            fit = partial(method_digest, name, Path(place) / "checkpoints")
             while found["kills"] < count:
-                moment = draw.uniform(0, duration)
-                died = not in_child(partial(fit_in, folder), kill_after=moment)
+                died = not in_child(fit, kill_after=draw.uniform(0, duration))
                 found["kills"] += died
                 if not died or draw.random() < 0.4:
                     break
-            found["resumed"] += any(folder.glob("step-*"))
+            found["resumed"] += any(Path(place).rglob("step-*"))
             found["fits"] += 1
-            found["identical"] += child_digest(folder, **ROUNDS) == expected
+            found["identical"] += child_digest(fit) == expected
     return found
 
 
@@ -179,7 +197,7 @@ def kill_at_steps() -> dict[str, int]:
                     fit_digest(folder)
 
             found["kills"] += not in_child(work)
-            found["identical"] += child_digest(folder) == expected
+            found["identical"] += child_digest(partial(fit_digest, folder)) == expected
     return found
 
 
@@ -208,9 +226,14 @@ def calls_of_a_fit() -> list[str]:
 def main(arguments: list[str]) -> int:
     warnings.simplefilter("ignore")  # the models are too small to be good
     torch.set_num_threads(1)
-    found = kill_at_steps() if arguments[0] == "steps" else kill_at_moments(int(arguments[1]))
-    print(json.dumps(found))
-    return int(found["identical"] != found.get("fits", found["kills"]))
+    if arguments[0] == "steps":
+        every: list[dict[str, Any]] = [kill_at_steps()]
+    else:
+        names = arguments[2:] or NETWORK_METHODS
+        every = [kill_at_moments(name, int(arguments[1])) for name in names]
+    for found in every:
+        print(json.dumps(found))
+    return int(any(found["identical"] != found.get("fits", found["kills"]) for found in every))
 
 
 if __name__ == "__main__":

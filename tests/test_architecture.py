@@ -36,7 +36,7 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "base", "persistence", "priors", "training", "estimators", "vq", "rivals",
         "files", "datasets",
     },
-    "cli": {"", "errors", "persistence", "files", "datasets", "report"},
+    "cli": {"", "errors", "base", "persistence", "files", "datasets", "report"},
     "__main__": {"cli"},
 }  # fmt: skip
 

@@ -14,10 +14,11 @@ import vqpu
 from tests.command_line import QUICK, fit_table, read_csv, run, run_json, write_table
 from tests.reported_models import kept_sample
 from tests.support import fast_classifier
+from vqpu.base._registry import METHODS, Method
 from vqpu.cli import main
 from vqpu.cli._fit import _print_comparison
 from vqpu.files import PUData
-from vqpu.files._comparison import METHODS, compare
+from vqpu.files._comparison import compare
 from vqpu.persistence import _bundle
 from vqpu.persistence._model import read_extra
 
@@ -468,8 +469,8 @@ def test_compare__a_method_that_cannot_be_scored__hides_no_other(
 ) -> None:
     y = (np.arange(80) % 2).astype(np.int8)
     X = np.stack([y, np.random.default_rng(0).normal(size=80)], axis=1)
-    monkeypatch.setitem(METHODS, "leaking", _Leaking)
-    monkeypatch.setitem(METHODS, "fair", _Fair)
+    added = Method("leaking", "_Leaking", __name__), Method("fair", "_Fair", __name__)
+    monkeypatch.setattr("vqpu.base._registry.METHODS", (*METHODS, *added))
     data = PUData(X, y, range(80))
     found = compare(data, ["leaking", "fair"], scenario="case-control", alpha=0.4)
     assert found.rows[0]["method"] == "fair"

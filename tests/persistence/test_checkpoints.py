@@ -20,11 +20,14 @@ from numpy.typing import NDArray
 from torch import nn
 
 from tests.fit_and_die import (
+    NETWORK_METHODS,
     acting_at,
     digest_of,
     fit_digest,
+    method_digest,
     places_of_writes,
     small_data,
+    small_method,
     small_model,
 )
 from tests.support import linear_encoder
@@ -307,11 +310,62 @@ def test_interrupted_fit__with_checkpoints__can_go_on(tmp_path: Path, uninterrup
     assert fit_digest(tmp_path) == uninterrupted
 
 
-def test_killed_at_20_random_moments__ends_with_the_same_model() -> None:
-    found = json.loads(run_python("-m", "tests.fit_and_die", "moments", "20").stdout)
-    assert found["kills"] == 20
+def killed(count: int, *methods: str) -> list[dict[str, Any]]:
+    lines = run_python("-m", "tests.fit_and_die", "moments", str(count), *methods).stdout
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+@pytest.mark.parametrize("name", NETWORK_METHODS)
+def test_killed_at_random_moments__any_method__ends_with_the_same_model(name: str) -> None:
+    (found,) = killed(8 if name == "vq" else 3, name)
+    assert found["kills"] >= 3
     assert found["identical"] == found["fits"]
-    assert found["resumed"] > 0
+
+
+@pytest.mark.parametrize("name", NETWORK_METHODS)
+def test_broken_off_in_every_stage__any_method__goes_on_to_the_same_model(
+    name: str, tmp_path: Path
+) -> None:
+    X, y = small_data()
+    expected = method_digest(name, None)
+    seen: list[tuple[int, int]] = []
+
+    def break_off_once_a_check(check: Any) -> None:
+        place = (check.stage, check.row["step"])
+        if place not in seen:
+            seen.append(place)
+            raise BrokenOffError
+
+    n_broken = 0
+    while True:
+        try:
+            model = small_method(name)
+            model.fit(X, y, checkpoint_dir=tmp_path, callback=break_off_once_a_check)
+            break
+        except BrokenOffError:
+            n_broken += 1
+    assert n_broken == len(seen) >= 6
+    assert digest_of(model, X) == expected
+
+
+@pytest.mark.parametrize("name", NETWORK_METHODS)
+def test_ctrl_c_in_the_main_stage__any_method__keeps_the_best_check(name: str) -> None:
+    X, y = small_data()
+
+    def interrupt(check: Any) -> None:
+        if check.stage == 0 and check.row["step"] == 20:
+            raise KeyboardInterrupt
+
+    with pytest.warns(InterruptedWarning, match=r"the best check up to step 15"):
+        model = small_method(name).fit(X, y, callback=interrupt, on_interrupt="keep-best")
+    assert (model.stop_reason_, model.n_steps_) == ("interrupted", 15)
+    rows = small_method(name).fit(X, y).history_.rows[:3]
+    times = ("seconds", "top_distance")
+    assert [without(row, times) for row in model.history_] == [without(r, times) for r in rows]
+
+
+def without(row: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
 
 
 def test_killed_at_every_call_of_a_checkpoint__ends_with_the_same_model() -> None:
@@ -321,9 +375,10 @@ def test_killed_at_every_call_of_a_checkpoint__ends_with_the_same_model() -> Non
 
 @pytest.mark.torture
 def test_killed_at_100_random_moments__ends_with_the_same_model() -> None:
-    found = json.loads(run_python("-m", "tests.fit_and_die", "moments", "100").stdout)
+    (found,) = killed(100, "vq")
     assert found["kills"] == 100
     assert found["identical"] == found["fits"]
+    assert found["resumed"] > 0
 
 
 def test_checkpoints__without_a_folder__write_nothing(

@@ -17,6 +17,7 @@ import vqpu
 from tests.support import FAST, fast_classifier, linear_encoder
 from vqpu.base._registry import METHODS
 from vqpu.errors import InputError, ModelFileError
+from vqpu.persistence import _bundle
 
 GAN: dict[str, Any] = {**FAST, "latent_dim": 3}
 MODELS: dict[str, Any] = {
@@ -156,3 +157,23 @@ def test_registry__every_saved_class__was_saved_here_under_its_name() -> None:
     saved = {type(model).__name__ for model in MODELS.values()}
     assert saved == {method.class_name for method in METHODS if method.is_saved}
     assert all(method.load_class().__name__ == method.class_name for method in METHODS)
+
+
+@pytest.mark.parametrize("load", [vqpu.load, vqpu.rivals.NaivePUClassifier.load])
+def test_load__manifest__is_read_and_verified_once(
+    load: Any,
+    blobs: tuple[NDArray[Any], NDArray[Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    vqpu.rivals.NaivePUClassifier(**FAST).fit(*blobs).save(tmp_path / "model")
+    read: list[str] = []
+    plain = _bundle._read_regular
+
+    def spy(path: Path, most: int) -> bytes:
+        read.append(path.name)
+        return plain(path, most)
+
+    monkeypatch.setattr(_bundle, "_read_regular", spy)
+    load(tmp_path / "model")
+    assert read == ["manifest.json", "weights.safetensors"]

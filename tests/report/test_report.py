@@ -29,7 +29,8 @@ def reported_of(history: list[dict[str, Any]], **fitted: Any) -> ReportedModel:
     """A model without a network, for parts that look at numbers only."""
     model = vqpu.VQKMeansClassifier()
     defaults: dict[str, Any] = {
-        "history_": History(history), "variant_": vqpu.Variant(stopping_signal="center-distance"), "best_check_": 1, "stop_reason_": "patience",
+        "variant_": vqpu.Variant(stopping_signal="center-distance"),
+        "history_": History(history), "best_check_": 1, "stop_reason_": "patience",
         "alpha_": 0.2, "theoretical_alpha_": 0.25, "positive_share_": 0.3, "n_holdout_": (2, 100),
         "holdout_projections_": (np.ones(2), np.zeros(100)),
         "holdout_log_odds_": (np.array([-1.0, 3.0]), np.full(100, -2.0)),

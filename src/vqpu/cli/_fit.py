@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from vqpu.base._registry import compared_methods
+
 Data = Annotated[
     str | None,
     typer.Argument(
@@ -139,8 +141,7 @@ def compare(
     image_mode: ImageMode = None,
     skip_broken: SkipBroken = False,
     methods: Annotated[
-        str, typer.Option(help="Comma-separated: vq, naive, nnpu, upu, distpu, vpu, cvir, tedn, "
-                               "observer-gan, d-gan.")
+        str, typer.Option(help=f"Comma-separated: {', '.join(compared_methods())}.")
     ] = "vq,naive,nnpu",
     scenario: Annotated[
         str,

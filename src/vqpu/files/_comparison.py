@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.base._parameters import check_choice, check_real
+from vqpu.base._registry import compared_methods, find_method
 from vqpu.errors import InputError, ParameterError, VqpuError
 from vqpu.files import PUData
 from vqpu.files._evaluation import pu_scores
-from vqpu.rivals import PU_RIVALS
 from vqpu.scenarios import Scenario
-from vqpu.vq._classifier import VQKMeansClassifier
 
 
 def method_parameters(methods: Sequence[str]) -> list[str]:
@@ -24,14 +23,19 @@ def method_parameters(methods: Sequence[str]) -> list[str]:
     Parameters
     ----------
     methods : sequence of str
-        Keys of :data:`METHODS`.
+        Of :func:`vqpu.base._registry.compared_methods`.
     """
     for name in methods:
-        check_choice("method", name, tuple(METHODS))
-    return sorted(set().union(*(METHODS[name]().get_params() for name in methods)))
+        check_choice("method", name, compared_methods())
+    return sorted(set().union(*(_class_of(name)().get_params() for name in methods)))
 
 
-METHODS: dict[str, Any] = {"vq": VQKMeansClassifier, **PU_RIVALS}
+def _class_of(name: str) -> Any:
+    method = find_method(name)
+    assert method is not None, "names are checked before"
+    return method.load_class()
+
+
 _JUDGED_SHARE = 0.25
 _FEWEST = 4
 
@@ -82,7 +86,7 @@ def compare(
     ----------
     data : PUData
     methods : sequence of str
-        Keys of :data:`METHODS`.
+        Of :func:`vqpu.base._registry.compared_methods`.
     scenario : {"case-control", "single-set"}
     alpha : float or None
         None takes the estimate of VQ K-means, without it the median of the others'. If given,
@@ -142,7 +146,7 @@ def _judged_rows(y: NDArray[np.int8], seed: int) -> NDArray[np.int64]:
 
 
 def _make(name: str, seed: int, parameters: dict[str, Any]) -> Any:
-    model = METHODS[name](random_state=seed)
+    model = _class_of(name)(random_state=seed)
     known = model.get_params()
     return model.set_params(**{key: value for key, value in parameters.items() if key in known})
 

@@ -43,7 +43,7 @@ def fit_files(
     check_sources(settings)
     checkpoints = _checkpoint_folder(settings)
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
-    model = VQKMeansClassifier(**parameters)
+    model = VQKMeansClassifier().set_params(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
     data, contract = read_sources(settings, quiet=quiet)
     with patient_interrupts() as training_has_ended:

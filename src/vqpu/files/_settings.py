@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import tomllib
 import typing
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from vqpu.errors import InputError, ParameterError, UsageError, did_you_mean
 from vqpu.vq._classifier import VQKMeansClassifier
+from vqpu.vq._variant import Variant
 
 _LARGEST_FILE = 1 << 20
 # Options with a name of their own.
@@ -67,8 +67,8 @@ class FitSettings(Sources):
     resume: bool = False
 
     def estimator_parameters(self) -> dict[str, Any]:
-        """Return the parameters that were set, for ``VQKMeansClassifier(**parameters)``."""
-        names = set(inspect.signature(VQKMeansClassifier).parameters)
+        """Return the parameters that were set, for ``VQKMeansClassifier().set_params``."""
+        names = set(VQKMeansClassifier().get_params())
         return {name: getattr(self, name) for name in self.model_fields_set & names}
 
 
@@ -125,11 +125,12 @@ def parse_assignments(assignments: list[str], known: Sequence[str] | None = None
 def _model() -> type[FitSettings]:
     """Return the settings with a field for every parameter of the estimator, type included."""
     hints = typing.get_type_hints(VQKMeansClassifier.__init__)
-    hints |= {"encoder": str, "random_state": int | None}  # what a text can say of them
-    fields: dict[str, Any] = {
-        name: (hints[name], parameter.default)
-        for name, parameter in inspect.signature(VQKMeansClassifier).parameters.items()
-    }
+    parts = typing.get_type_hints(Variant)
+    hints |= {f"variant__{name}": hint for name, hint in parts.items()}
+    # What a text can say of them.
+    hints |= {"encoder": str, "random_state": int | None, "variant": str}
+    defaults = VQKMeansClassifier().get_params()
+    fields: dict[str, Any] = {name: (hints[name], value) for name, value in defaults.items()}
     return create_model("FitSettings", __base__=FitSettings, **fields)
 
 
@@ -149,8 +150,7 @@ def _named_as_options(entries: dict[str, Any]) -> dict[str, Any]:
 
 
 def _setting_names() -> list[str]:
-    parameters = inspect.signature(VQKMeansClassifier).parameters
-    return [*_OPTIONS, *FitSettings.model_fields, *parameters]
+    return [*_OPTIONS, *FitSettings.model_fields, *VQKMeansClassifier().get_params()]
 
 
 def _check_name(name: str, where: str, known: Sequence[str]) -> None:
