@@ -14,9 +14,8 @@ from torch import Tensor, nn
 
 import vqpu.training._loop as loop_module
 from vqpu import VqpuError
-from vqpu.base._batches import BalancedBatches, Batch
 from vqpu.base._source import ArraySource
-from vqpu.base._split import CheckSample, Split
+from vqpu.base._split import BalancedBatches, Batch, CheckSample, Split
 from vqpu.nn import Augmentation
 from vqpu.rivals import (
     CVIRClassifier,

@@ -10,10 +10,11 @@ from vqpu.nn._decoders import ConvDecoder as ConvDecoder
 from vqpu.nn._decoders import MLPDecoder as MLPDecoder
 from vqpu.nn._encoders import ENCODERS as ENCODERS
 from vqpu.nn._encoders import ConvEncoder as ConvEncoder
+from vqpu.nn._encoders import EncoderEnsemble as EncoderEnsemble
 from vqpu.nn._encoders import InputNormalizer as InputNormalizer
 from vqpu.nn._encoders import MLPEncoder as MLPEncoder
+from vqpu.nn._encoders import evaluating as evaluating
 from vqpu.nn._encoders import fold_batch_norm as fold_batch_norm
-from vqpu.nn._ensemble import EncoderEnsemble as EncoderEnsemble
 from vqpu.nn._gan import Discriminator as Discriminator
 from vqpu.nn._gan import Generator as Generator
 from vqpu.nn._gan_losses import dgan_discriminator_loss as dgan_discriminator_loss
@@ -25,4 +26,3 @@ from vqpu.nn._losses import commitment_loss as commitment_loss
 from vqpu.nn._losses import equation_1 as equation_1
 from vqpu.nn._losses import gaussian_kl_loss as gaussian_kl_loss
 from vqpu.nn._losses import target_loss as target_loss
-from vqpu.nn._modes import evaluating as evaluating

@@ -8,9 +8,9 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from vqpu.base._batches import PlainBatches
 from vqpu.base._parameters import check_integer
 from vqpu.base._seeding import Stream, derive_seed
+from vqpu.base._split import PlainBatches
 from vqpu.nn import dgan_discriminator_loss, towards_one
 from vqpu.rivals._gan import GAN, GANClassifier, fixed, gan_checker, make_gan
 from vqpu.rivals._logit import PooledLogit, balanced_cross_entropy

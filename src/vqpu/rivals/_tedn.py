@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from vqpu.base._batches import BalancedBatches
 from vqpu.base._parameters import check_choice, check_real
+from vqpu.base._split import BalancedBatches
 from vqpu.priors._posterior import best_bin_alpha
 from vqpu.rivals._classifier import LogisticClassifier
 from vqpu.rivals._logit import Floats, Indices, PooledLogit, balanced_cross_entropy

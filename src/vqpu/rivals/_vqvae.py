@@ -16,11 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
-from vqpu.base._batches import PlainBatches
 from vqpu.base._inference import encode_in_chunks
 from vqpu.base._parameters import check_real
 from vqpu.base._seeding import Stream, derive_seed, numpy_generator, seed_torch
 from vqpu.base._source import ArraySource, Layout
+from vqpu.base._split import PlainBatches
 from vqpu.base._two_means import two_means_codes
 from vqpu.errors import CollapsedCodesWarning, InputError
 from vqpu.estimators._encoder import EncoderSpec, blank_ensemble, make_ensemble

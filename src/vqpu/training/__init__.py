@@ -1,14 +1,14 @@
 """The training loop and its parts: feeds, weight averaging, stopping, history, progress, stages."""
 
 from vqpu.training._averaging import WeightAverage as WeightAverage
-from vqpu.training._check import Callback as Callback
-from vqpu.training._check import CheckResult as CheckResult
-from vqpu.training._check import RowMaker as RowMaker
 from vqpu.training._feed import Feed as Feed
 from vqpu.training._feed import encode_batches as encode_batches
 from vqpu.training._feed import make_feeds as make_feeds
+from vqpu.training._history import Callback as Callback
+from vqpu.training._history import CheckResult as CheckResult
 from vqpu.training._history import History as History
 from vqpu.training._history import Row as Row
+from vqpu.training._history import RowMaker as RowMaker
 from vqpu.training._loop import SCHEDULES as SCHEDULES
 from vqpu.training._loop import TrainingResult as TrainingResult
 from vqpu.training._loop import descend as descend

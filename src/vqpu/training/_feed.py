@@ -8,10 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from vqpu.base._batches import BalancedBatches, PlainBatches
 from vqpu.base._seeding import Stream, derive_seed, seed_torch, torch_generator
 from vqpu.base._source import ArraySource
-from vqpu.base._split import Split
+from vqpu.base._split import BalancedBatches, PlainBatches, Split
 from vqpu.nn import Augmentation
 
 

@@ -11,8 +11,7 @@ from torch import nn
 from vqpu.base._source import ArraySource, Moments
 from vqpu.base._split import CheckSample, Split
 from vqpu.persistence._checkpoints import CheckpointFolder
-from vqpu.training._check import Callback, CheckResult
-from vqpu.training._history import Row
+from vqpu.training._history import Callback, CheckResult, Row
 from vqpu.training._loop import Objective, TrainingResult, train_with_checks
 from vqpu.training._progress import progress_reporter
 from vqpu.training._snapshots import Changing, Snapshots
