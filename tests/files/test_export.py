@@ -90,7 +90,7 @@ def test_export__graph_that_differs__refused_and_not_written(
 ) -> None:
     for name in ("onnx", "onnxscript", "onnxruntime"):
         pytest.importorskip(name)
-    from vqpu import export
+    from vqpu.files._export import export_onnx
 
     model = fast_classifier().fit(*vectors())
     honest = VQKMeansClassifier.decision_function
@@ -98,7 +98,7 @@ def test_export__graph_that_differs__refused_and_not_written(
         VQKMeansClassifier, "decision_function", lambda self, X: honest(self, X) + 1
     )
     with pytest.raises(ExportError, match=r"answers otherwise than the model.*not written"):
-        export.export_onnx(model, tmp_path / "model.onnx")
+        export_onnx(model, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
 
 

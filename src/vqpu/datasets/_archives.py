@@ -92,7 +92,6 @@ def _checked_tar(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarIn
                 f"{path} has member {member.name!r} of tar kind {member.type.decode('latin-1')!r}; "
                 "only files and folders are read."
             )
-        archive.members.clear()  # else it keeps them all, and goes back to them
 
 
 def _check_tar_end(stream: _FrugalFile, path: Path) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ def first_existing(*candidates: Path) -> Path | None:
     return next((path for path in candidates if path.exists()), None)
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """Open a regular file for reading; pipes and devices, which may block, are refused."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
@@ -40,7 +41,7 @@ def open_regular(path: Path) -> BinaryIO:
         raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
-def digest_fault(file: BinaryIO, sha256: str) -> str | None:
+def digest_fault(file: BufferedReader, sha256: str) -> str | None:
     """Return what is wrong with the bytes of an open file, or None if they have the digest."""
     found = hashlib.file_digest(file, "sha256").hexdigest()
     return None if found == sha256 else f"its sha256 is {found}, expected {sha256}"
