@@ -20,7 +20,7 @@ def server() -> Iterator[Server]:
 
 
 @pytest.mark.parametrize("path", ["good", "whole", "redirect//good", "steps/5", "endless_redirect"])
-def test_download__sound_answer__whole_file(server: Server, tmp_path: Path, path: str) -> None:
+def test_download__sound_response__whole_file(server: Server, tmp_path: Path, path: str) -> None:
     seen: list[tuple[int, int]] = []
     target = download(server.remote(path), tmp_path, report=lambda *now: seen.append(now))
     assert target == tmp_path / "toy/file"
@@ -69,7 +69,7 @@ def test_download__another_file_there__left_alone(server: Server, tmp_path: Path
         ("redirect/", "more than 5 redirects"),
     ],
 )
-def test_download__wrong_answer__refused_and_nothing_left(
+def test_download__wrong_response__refused_and_nothing_left(
     server: Server, tmp_path: Path, path: str, message: str
 ) -> None:
     with pytest.raises(DownloadError, match=message) as caught:

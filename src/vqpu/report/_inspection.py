@@ -8,7 +8,6 @@ from typing import Any
 
 from vqpu.files._models import open_model
 from vqpu.persistence._bundle import Bundle
-from vqpu.persistence._model import read_model
 from vqpu.report._training_sample import JSON_FILE, findings_of, read_training_sample
 from vqpu.vq._classifier import VQKMeansClassifier
 
@@ -32,19 +31,19 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
         "estimator", "versions", "parameters", "classes", "input", "fitted", "best_check" (the
         chosen row of the history), "n_checks", "findings" and "bytes".
     """
-    bundle, model = read_model(path), open_model(path)
-    estimator = model.estimator
+    model = open_model(path)
+    estimator, bundle = model.estimator, model.bundle
     fitted = {
         name.rstrip("_"): getattr(estimator, name) for name in _FITTED if hasattr(estimator, name)
     }
     best = estimator.history_[estimator.best_check_]
-    contract = json.loads(model.contract.to_json())
+    input_format = json.loads(model.input_format.to_json())
     return {
         "estimator": bundle.manifest["estimator"],
         "versions": bundle.manifest["versions"],
         "parameters": bundle.manifest["parameters"],
         "classes": estimator.classes_.tolist(),
-        "input": {"takes": model.contract.describe(), **contract},
+        "input": {"takes": model.input_format.describe(), **input_format},
         "fitted": fitted,
         "n_checks": len(estimator.history_),
         "best_check": {name: best[name] for name in _SHOWN_OF_CHECK if name in best},

@@ -1,4 +1,4 @@
-"""What a page is made of: the model, its manifest, its input contract and its evidence."""
+"""What a page is made of: the model, its manifest, the format of its input and its evidence."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vqpu.errors import InputTypeError, ModelFileError
-from vqpu.files._input_contract import CONTRACT_FILE, InputContract
+from vqpu.files._input_format import InputFormat
+from vqpu.files._models import read_input_format
 from vqpu.persistence._model import read_model
 from vqpu.report._training_sample import JSON_FILE, TrainingSample, read_training_sample
 from vqpu.rivals._loading import load
@@ -66,9 +67,7 @@ def read_subject(path: str | os.PathLike[str], encoder: Any = None) -> ReportedM
             f"{path} says that check {model.best_check_} is the best of {len(model.history_)}."
         )
     extras = bundle.manifest["extras"]
-    contract = InputContract.of_shape(model.input_shape_)
-    if CONTRACT_FILE in extras:
-        contract = InputContract.from_json(bundle.read(CONTRACT_FILE))
+    input_format = read_input_format(bundle) or InputFormat.of_shape(model.input_shape_)
     evidence = None
     if JSON_FILE in extras:
         evidence = _checked_sample(path)
@@ -78,7 +77,7 @@ def read_subject(path: str | os.PathLike[str], encoder: Any = None) -> ReportedM
         model,
         manifest["parameters"],
         manifest["versions"],
-        contract.describe(),
+        input_format.describe(),
         evidence,
     )
 
