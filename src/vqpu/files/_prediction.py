@@ -18,7 +18,7 @@ class Written(NamedTuple):
     Attributes
     ----------
     n_rows, n_positive, n_broken : int
-        Samples that were judged, those called positive, and files or rows that were left out.
+        Samples that were scored, those called positive, and files or rows that were left out.
     """
 
     n_rows: int
