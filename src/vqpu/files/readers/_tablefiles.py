@@ -16,9 +16,10 @@ _BATCH_VALUES = 1 << 20
 _MOST_ROWS = 1 << 16
 # Longest line of a CSV file; pyarrow reads blocks of this size and refuses lines beyond one.
 _CSV_BLOCK = 1 << 19
-# A row group or a batch may unpack to this many bytes, or to this many times the file's.
+# A row group of Parquet or a batch of Feather may unpack to this many bytes, or to so many times
+# the file's. A batch is held whole, of a row group one page of a column, which is small as a rule.
 _MOST_UNPACKED = 200_000_000
-_MOST_RATIO = 16
+_GROUP_RATIO, _BATCH_RATIO = 100, 16
 _ARROW_TYPES = {"number": "float64", "boolean": "bool", "category": "string"}
 
 
@@ -176,7 +177,7 @@ class _ParquetFile:
             _check_width(path, file.metadata.num_columns)
             groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
             largest = max((group.total_byte_size for group in groups), default=0)
-        _check_unpacked(path, largest, "smaller row groups")
+        _check_unpacked(path, largest, _GROUP_RATIO, "smaller row groups")
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
         import pyarrow as pa
@@ -214,7 +215,8 @@ class _FeatherFile:
         file_format = dataset.IpcFileFormat()
         n_rows = file_format.make_fragment(str(path), fs.LocalFileSystem()).count_rows()
         n_bits = n_rows * sum(_bits_of(field.type) for field in self.schema)
-        _check_unpacked(path, n_bits // (8 * max(1, n_batches)), "a smaller chunksize")
+        n_bytes = n_bits // (8 * max(1, n_batches))
+        _check_unpacked(path, n_bytes, _BATCH_RATIO, "a smaller chunksize")
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:  # noqa: ARG002
         import pyarrow as pa
@@ -237,9 +239,9 @@ def _bits_of(arrow_type: Any) -> int:
         return 32
 
 
-def _check_unpacked(path: Path, n_bytes: int, advice: str) -> None:
+def _check_unpacked(path: Path, n_bytes: int, ratio: int, advice: str) -> None:
     size = path.stat().st_size
-    if n_bytes > max(_MOST_UNPACKED, _MOST_RATIO * size):
+    if n_bytes > max(_MOST_UNPACKED, ratio * size):
         raise InputError(
             f"{path} has {size} bytes and unpacks to {n_bytes} at once, more than "
             f"{_MOST_UNPACKED}. Save it again with {advice}."
