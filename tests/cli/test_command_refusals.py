@@ -90,7 +90,8 @@ WRONG_USAGE = {
     "export {place}/table --onnx {new}/a.txt": "must end in .onnx",
     "compare {place}/fits.parquet --label y --positive yes --methods vq,magic": "magic",
     "compare {place}/fits.parquet --label y --positive yes --set patienc=1": "patienc",
-    PREDICT + "fits.parquet --out {place}/fits.parquet": "is the input: answers would replace it",
+    PREDICT
+    + "fits.parquet --out {place}/fits.parquet": "is the input: predictions would replace it",
     "rank {place}/table {place}/fits.parquet --out {place}/fits.parquet": "is the input",
     "fit {place}/pictures --out {new}/model": "give two by --positives and --unlabeled",
     LABELED + "--checkpoint-dir {new}/model/ck": "in the model's own directory",
@@ -191,8 +192,8 @@ def test_bad_target__refused_before_the_model_is_read(
     def work(*_: object) -> None:
         raise AssertionError("the model was read")
 
-    monkeypatch.setattr("vqpu.files._prediction.open_model", work)
-    monkeypatch.setattr("vqpu.files._models.open_model", work)
+    for module in ("_prediction", "_ranking", "_models"):
+        monkeypatch.setattr(f"vqpu.files.{module}.open_model", work)
     assert main([part.format(place=place, new=tmp_path) for part in line.split()]) in (1, 2)
 
 

@@ -28,7 +28,7 @@ def toy(server: Server, *paths: str) -> Dataset:
         (8, 8),
         ((1, 2), (1, 2)),
         files=((remote.place,),),
-        digests={remote.place: remote.digests},
+        digests={remote.place: remote.sha256},
         remotes=(remote,),
     )
 

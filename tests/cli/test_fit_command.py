@@ -14,7 +14,7 @@ import vqpu
 from tests.command_line import QUICK, fit_table, run, write_table
 from vqpu.cli import main
 from vqpu.errors import ParameterError
-from vqpu.files._interrupts import patient_interrupts
+from vqpu.files._fitting import patient_interrupts
 from vqpu.files._settings import fit_settings
 
 pa = pytest.importorskip("pyarrow")

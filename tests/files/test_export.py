@@ -1,4 +1,4 @@
-"""ONNX: one graph that answers as the model does, for any number of samples."""
+"""ONNX: one graph that scores as the model does, for any number of samples."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check(found: dict[str, NDArray[Any]], model: VQKMeansClassifier, X: NDArray[
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_scoring_graph__every_layout__answers_as_the_model(case: str) -> None:
+def test_scoring_graph__every_layout__scores_as_the_model(case: str) -> None:
     from vqpu.files._export import ScoringGraph
 
     (X, y), parameters = CASES[case]
@@ -69,7 +69,7 @@ def test_scoring_graph__every_layout__answers_as_the_model(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", ["two members, nearest centre", "colour"])
-def test_export__answers_as_the_model__any_number_of_samples(case: str, tmp_path: Path) -> None:
+def test_export__scores_as_the_model__any_number_of_samples(case: str, tmp_path: Path) -> None:
     pytest.importorskip("onnx")
     pytest.importorskip("onnxscript")
     onnxruntime = pytest.importorskip("onnxruntime")
@@ -91,15 +91,15 @@ def test_export__graph_that_differs__refused_and_not_written(
 ) -> None:
     for name in ("onnx", "onnxscript", "onnxruntime"):
         pytest.importorskip(name)
-    from vqpu import export
+    from vqpu.files._export import export_onnx
 
     model = fast_classifier().fit(*vectors())
     honest = VQKMeansClassifier.decision_function
     monkeypatch.setattr(
         VQKMeansClassifier, "decision_function", lambda self, X: honest(self, X) + 1
     )
-    with pytest.raises(ExportError, match=r"answers otherwise than the model.*not written"):
-        export.export_onnx(model, tmp_path / "model.onnx")
+    with pytest.raises(ExportError, match=r"scores otherwise than the model.*not written"):
+        export_onnx(model, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
 
 

@@ -21,11 +21,8 @@ from vqpu.files import (
     read_labeled_images,
     read_table,
 )
-from vqpu.files.readers._parquet import _chunks, _footer, check_parquet
 
 pa = pytest.importorskip("pyarrow")
-from pyarrow import parquet  # noqa: E402
-
 from tests.hostile_user import (  # noqa: E402
     image_bytes,
     npy_bytes,
@@ -282,9 +279,9 @@ TABLES: dict[str, tuple[str, bytes | Callable[[], bytes], str]] = {
     "parquet cut short": ("parquet", partial(cut, "parquet", 5000), "cannot be read as parquet"),
     "parquet without rows": ("parquet", no_rows, "has no rows"),
     "parquet bomb": ("parquet", repeated_text, "text of 1000000 bytes"),
-    "parquet with a huge page": ("parquet", zeros_in_one_page, "to 160000009 at once"),
-    "feather of csv": ("feather", b"x,l\n1,1\n", "no Feather"),
-    "feather version 1": ("feather", b"FEA1" + bytes(100), "no Feather"),
+    "parquet with a huge page": ("parquet", zeros_in_one_page, "unpacks to 24[0-9]+ at once"),
+    "feather of csv": ("feather", b"x,l\n1,1\n", "cannot be read as feather"),
+    "feather version 1": ("feather", b"FEA1" + bytes(100), "cannot be read as feather"),
     "feather truncated": ("feather", partial(cut, "feather", -50), "cannot be read as feather"),
     "feather cut short": ("feather", partial(cut, "feather", 5000), "cannot be read as feather"),
     "feather bomb": ("feather", zeros_in_one_batch, "unpacks .* at once"),
@@ -299,21 +296,6 @@ def test_table__hostile__refused(case: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message):
         read_table(path, label="l", positive=1, cache_dir=tmp_path / "cache")
     assert files_of(tmp_path) - {tmp_path / "cache"} == {path}
-
-
-def test_parquet_pages__found_where_pyarrow_finds_them(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    columns = {"name with é": rng.normal(size=5000), "b": rng.choice(["u", "v" * 300], 5000)}
-    path = tmp_path / "t.parquet"
-    parquet.write_table(pa.table(columns), path, row_group_size=2000, compression="zstd")
-    with open(path, "rb") as file:
-        ours = list(_chunks(_footer(file)))
-    metadata = parquet.ParquetFile(path).metadata
-    theirs = [metadata.row_group(i).column(j) for i in range(3) for j in range(2)]
-    assert [(c.name, c.is_packed, c.start, c.stop - c.start) for c in ours] == [
-        (c.path_in_schema, True, c.dictionary_page_offset, c.total_compressed_size) for c in theirs
-    ]
-    check_parquet(path, set(columns))
 
 
 READERS: dict[str, Callable[[Path], Any]] = {

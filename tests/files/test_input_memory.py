@@ -32,21 +32,21 @@ PROGRAM = """
 import json, sys, warnings
 from pathlib import Path
 import numpy, PIL.Image, pyarrow.compute, pyarrow.csv, pyarrow.ipc, pyarrow.parquet
-from vqpu import inputs
+from vqpu import files
 from vqpu.errors import VqpuError
 PIL.Image.init()
 warnings.simplefilter("ignore")
 
 def read(path, cache):
     if path.is_dir():
-        inputs.read_image_folders(path / "p", path / "u", size=16, cache_dir=cache)
+        files.read_image_folders(path / "p", path / "u", size=16, cache_dir=cache)
     elif path.suffix == ".npy":
-        for _ in inputs.iter_array(path): pass
+        for _ in files.iter_array(path): pass
     elif path.suffix == ".npz":
-        for _ in inputs.iter_array(path, cache_dir=cache): pass
+        for _ in files.iter_array(path, cache_dir=cache): pass
     else:
-        schema = inputs.read_table(path, label="l", positive=1, cache_dir=cache).schema
-        for _ in inputs.iter_table(path, schema): pass
+        schema = files.read_table(path, label="l", positive=1, cache_dir=cache).schema
+        for _ in files.iter_table(path, schema): pass
 
 def peak():  # not ru_maxrss, which a process inherits from the one that started it
     status = Path("/proc/self/status").read_text()

@@ -47,9 +47,10 @@ def test_table__fit_then_predict_a_stream__as_on_the_array(tmp_path: Path) -> No
 
 
 def test_import__loads_no_decoder() -> None:
-    heavy = ("torch", "sklearn", "pyarrow", "PIL", "rich")
+    heavy = ("torch", "sklearn", "pyarrow", "PIL", "rich", "pooch", "requests")
     code = (
-        f"import sys, vqpu.files.readers; print([name for name in {heavy} if name in sys.modules])"
+        "import sys, vqpu.datasets, vqpu.files\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

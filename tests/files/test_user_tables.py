@@ -120,6 +120,16 @@ def test_many_batches__rows_in_order(tmp_path: Path) -> None:
         assert sum(sizes) == 20 * n
 
 
+@pytest.mark.parametrize("ending", [".parquet", ".feather"])
+def test_large_part__of_a_large_file__read(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vqpu.files.readers._tablefiles._MOST_UNPACKED", 1000)
+    path = write(tmp_path / f"t{ending}", pa.table(example()))
+    data = read_table(path, label="class", positive="yes", drop=["key"], cache_dir=tmp_path)
+    assert len(data.X) == 200
+
+
 @pytest.mark.parametrize(
     ("labels", "positive"),
     [

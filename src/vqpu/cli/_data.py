@@ -41,7 +41,7 @@ def list_datasets(data_dir: _DataDir = None) -> None:
 def fetch(name: _Name, data_dir: _DataDir = None) -> None:
     """Fetch a data set from its official address; every file must match its digest.
 
-    A download that was cut goes on where it ended when it is fetched again.
+    A download that was cut leaves nothing behind: fetch again.
     """
     from vqpu.datasets import fetch_dataset
 

@@ -38,13 +38,13 @@ def export(
     from vqpu.persistence._targets import check_target
 
     check_target(onnx, (".onnx",), model_path=model)
-    estimator, contract, _ = open_model(model)
-    columns = None if contract.schema is None else contract.schema.feature_names
+    estimator, input_format, _ = open_model(model)
+    columns = None if input_format.schema is None else input_format.schema.feature_names
     done = export_onnx(
         estimator,
         onnx,
-        sample_shape=contract.sample_shape,
-        dtype=contract.dtype,
+        sample_shape=input_format.sample_shape,
+        dtype=input_format.dtype,
         feature_names=columns,
     )
     if as_json:

@@ -46,8 +46,8 @@ def predict(
     as_json: AsJson = False,
 ) -> None:
     """Write label, score and probability of every sample."""
+    from vqpu.files._input_streams import Shard
     from vqpu.files._prediction import predict_file
-    from vqpu.files._shards import Shard
 
     written = predict_file(
         model,
@@ -92,8 +92,7 @@ def rank(
     as_json: AsJson = False,
 ) -> None:
     """List the most likely hidden positives, best first."""
-    from vqpu.files._prediction import rank_file
-    from vqpu.files._ranking import MOST_TILES
+    from vqpu.files._ranking import MOST_TILES, rank_file
 
     if include_labeled and labels is not None:
         raise UsageError(

@@ -1,7 +1,8 @@
 """Archives read in place: nothing is unpacked to disk, and every size has a bound.
 
 The names inside are checked all the same, so that an archive which would be dangerous to unpack
-is refused here too.
+is refused here too. The standard library reads both formats, from a file that hands out no more
+at once than a sane archive needs.
 """
 
 from __future__ import annotations
@@ -10,21 +11,23 @@ import gzip
 import os
 import stat
 import struct
+import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any
 
-from vqpu.datasets._places import open_regular
+import numpy as np
+from numpy.typing import NDArray
+
+from vqpu.datasets._places import open_regular, read_into
 from vqpu.errors import InputError
 
-_BLOCK = 512
 _TAR_MOST_BYTES = 1 << 28
+_TAR_MOST_PIECE = 1 << 15
 _TAR_MOST_MEMBERS = 64
-_TAR_MOST_COMMENT = 1 << 16
-_TAR_MOST_PADDING = 1 << 20
 _ZIP_MOST_DIRECTORY = 1 << 22
 _ZIP_MOST_MEMBERS = 50_000
 _ZIP_MOST_MEMBER = 1 << 24
@@ -32,83 +35,73 @@ _ZIP_MOST_BYTES = 1 << 33
 _ZIP_UNREADABLE = 0x61  # flags of encrypted, patched and strongly encrypted members
 
 
-class TarMember(NamedTuple):
-    """A regular file inside a tar archive; ``stream`` stands at its first byte."""
+def tar_members(
+    path: Path, wanted: Collection[str], n_bytes: int
+) -> Iterator[tuple[str, NDArray[np.uint8]]]:
+    """Give names and bytes of the wanted files of a ``.tar.gz``, in its order.
 
-    name: str
-    n_bytes: int
-    stream: Any
+    Other files are passed over. Links and devices, a name that occurs twice or leads elsewhere, and
+    an archive larger than any that is read here, are refused.
 
-
-def tar_members(path: Path) -> Iterator[TarMember]:
-    """Give the regular files of a ``.tar.gz``, in its order, each to be read before the next.
-
-    Folders are passed over. Links, devices, sparse files, long-name records, a name that occurs
-    twice or leads elsewhere, and an archive larger than any that is read here, are refused.
+    Parameters
+    ----------
+    path : Path
+    wanted : collection of str
+    n_bytes : int
+        What each of them must have.
     """
     try:
-        with open_regular(path) as raw, gzip.GzipFile(fileobj=raw) as stream:
-            yield from _walk_tar(stream, path)
-    except (OSError, EOFError, zlib.error) as error:
+        with open_regular(path) as raw, gzip.GzipFile(fileobj=raw) as unpacked:
+            stream = _FrugalFile(unpacked, path, _TAR_MOST_PIECE, _TAR_MOST_BYTES)
+            with tarfile.open(fileobj=stream, mode="r:") as archive:  # type: ignore[call-overload]
+                for member in _checked_tar(archive, path):
+                    if member.name in wanted:
+                        yield member.name, _tar_content(archive, member, path, n_bytes)
+            _check_tar_end(stream, path)
+    except InputError:
+        raise
+    except (tarfile.TarError, OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
         raise InputError(f"{path} cannot be read: {error}. Fetch it again.") from error
 
 
-def _walk_tar(stream: Any, path: Path) -> Iterator[TarMember]:
-    seen: set[str] = set()
-    for _ in range(_TAR_MOST_MEMBERS + 1):
-        header = stream.read(_BLOCK)
-        if header == bytes(_BLOCK):
-            return _check_tar_end(stream, path)
-        name, n_bytes, kind = _parse_tar_header(header, path)
-        end = stream.tell() + -(-n_bytes // _BLOCK) * _BLOCK
-        if end > _TAR_MOST_BYTES:
-            raise InputError(f"{path} claims more than {_TAR_MOST_BYTES} bytes at member {name!r}.")
-        if kind in (b"0", b"5"):
-            _check_name(name, seen, path)
-        if kind == b"0":
-            yield TarMember(name, n_bytes, stream)
-        elif kind in (b"x", b"g") and n_bytes > _TAR_MOST_COMMENT:
-            raise InputError(f"{path} has a comment of {n_bytes} bytes.")
-        _skip(stream, end - stream.tell(), path)
-    raise InputError(f"{path} has more than {_TAR_MOST_MEMBERS} members.")
-
-
-def _parse_tar_header(header: bytes, path: Path) -> tuple[str, int, bytes]:
-    """Return name, size and kind: b"0" file, b"5" folder, b"x" or b"g" comment."""
-    try:
-        if len(header) < _BLOCK:
-            raise ValueError("it ends early")
-        checksum = sum(header) - sum(header[148:156]) + 8 * ord(" ")
-        if checksum != int(header[148:156].strip(b"\0 "), 8):
-            raise ValueError("a header's checksum is wrong")
-        n_bytes = int(header[124:136].strip(b"\0 ") or b"0", 8)
-        parts = [header[:100]] if header[257:263] != b"ustar\0" else [header[345:500], header[:100]]
-        name = "/".join(part.split(b"\0")[0].decode() for part in parts if part[0])
-        name = name.removeprefix("./")
-    except ValueError as error:
-        raise InputError(f"{path} is not a sound tar archive: {error}. Fetch it again.") from error
-    kind = header[156:157].replace(b"\0", b"0")
-    if kind not in (b"0", b"5", b"x", b"g") or n_bytes < 0:
+def _tar_content(
+    archive: tarfile.TarFile, member: tarfile.TarInfo, path: Path, n_bytes: int
+) -> NDArray[np.uint8]:
+    if member.size != n_bytes:
         raise InputError(
-            f"{path} has member {name!r} of tar kind {kind.decode('latin-1')!r}; only files and "
-            "folders are read."
+            f"{path / member.name} has {member.size} bytes, expected {n_bytes}. Fetch it again."
         )
-    return name, n_bytes, kind
+    content = np.empty(n_bytes, np.uint8)
+    read_into(content, archive.extractfile(member))
+    return content
 
 
-def _check_tar_end(stream: Any, path: Path) -> None:
-    """Read the padding to the end, which also compares gzip's own checksum."""
-    rest = stream.read(_TAR_MOST_PADDING)
-    if rest.strip(b"\0") or len(rest) == _TAR_MOST_PADDING:
-        raise InputError(f"{path} goes on after its end. Fetch it again.")
+def _checked_tar(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
+    """Give the files of an archive as long as nothing in it is unfit to be unpacked."""
+    seen: set[str] = set()
+    for member in archive:
+        if len(seen) == _TAR_MOST_MEMBERS:
+            raise InputError(f"{path} has more than {_TAR_MOST_MEMBERS} members.")
+        member.name = member.name.removeprefix("./")
+        _check_name(member.name, seen, path)
+        tarfile.data_filter(member, str(path.parent))
+        if member.isreg():
+            yield member
+        elif not member.isdir():
+            raise InputError(
+                f"{path} has member {member.name!r} of tar kind {member.type.decode('latin-1')!r}; "
+                "only files and folders are read."
+            )
 
 
-def _skip(stream: Any, n_bytes: int, path: Path) -> None:
-    while n_bytes > 0:
-        passed = len(stream.read(min(n_bytes, 1 << 20)))
-        if not passed:
-            raise InputError(f"{path} ends inside a member. Fetch it again.")
-        n_bytes -= passed
+def _check_tar_end(stream: _FrugalFile, path: Path) -> None:
+    """Read the padding to the end, which also compares gzip's own checksum.
+
+    tarfile takes a damaged header for the end of the archive; then something else follows.
+    """
+    while piece := stream.read(_TAR_MOST_PIECE):
+        if piece.strip(b"\0"):
+            raise InputError(f"{path} goes on after its end. Fetch it again.")
 
 
 class ZipMembers:
@@ -140,7 +133,7 @@ class ZipMembers:
 def open_zip(path: Path) -> Iterator[ZipMembers]:
     """Open a zip archive; a directory or member beyond every reasonable size is refused."""
     with open_regular(path) as raw:
-        file = _FrugalFile(raw, path)
+        file = _FrugalFile(raw, path, _ZIP_MOST_DIRECTORY, _ZIP_MOST_BYTES)
         try:
             archive = zipfile.ZipFile(file)
         except InputError:
@@ -153,31 +146,41 @@ def open_zip(path: Path) -> Iterator[ZipMembers]:
             struct.error,
         ) as fault:
             raise InputError(f"{path} is not a sound zip archive: {fault}.") from fault
-        file.most_bytes = _ZIP_MOST_MEMBER
+        file.most_piece = _ZIP_MOST_MEMBER
         with archive:
             yield ZipMembers(archive, path)
 
 
 class _FrugalFile:
-    """A file that hands out no more at once than a sane directory of members takes.
+    """A file that hands out no more at once, and no more in all, than a sane archive takes.
 
-    The standard library reads a zip archive's directory whole, as large as the archive claims.
+    The standard library reads a zip archive's directory and a tar archive's long headers whole, as
+    large as the archive claims.
     """
 
-    def __init__(self, file: BinaryIO, path: Path) -> None:
-        self._file, self._path = file, path
-        self.most_bytes = _ZIP_MOST_DIRECTORY
-        self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
+    def __init__(self, file: Any, path: Path, most_piece: int, most_bytes: int) -> None:
+        self._file, self._path, self._most_bytes = file, path, most_bytes
+        self.most_piece = most_piece
+        self.tell, self.seekable = file.tell, file.seekable
+
+    def seek(self, place: int, whence: int = os.SEEK_SET) -> int:
+        if place > self._most_bytes:
+            raise InputError(f"{self._path} claims more than {self._most_bytes} bytes.")
+        found: int = self._file.seek(place, whence)
+        return found
 
     def read(self, n_bytes: int = -1) -> bytes:
         if n_bytes < 0:
             n_bytes = os.fstat(self._file.fileno()).st_size - self._file.tell()
-        if n_bytes > self.most_bytes:
+        if n_bytes > self.most_piece:
             raise InputError(
-                f"{self._path} claims {n_bytes} bytes in one piece; at most {self.most_bytes} are "
+                f"{self._path} claims {n_bytes} bytes in one piece; at most {self.most_piece} are "
                 "read."
             )
-        return self._file.read(n_bytes)
+        if self._file.tell() > self._most_bytes:
+            raise InputError(f"{self._path} unpacks to more than {self._most_bytes} bytes.")
+        content: bytes = self._file.read(n_bytes)
+        return content
 
 
 def _checked_members(archive: zipfile.ZipFile, path: Path) -> Iterator[zipfile.ZipInfo]:

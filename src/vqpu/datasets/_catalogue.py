@@ -2,8 +2,8 @@
 
 The SHA-256 digests of MNIST and Fashion-MNIST were computed from the official gzip files, whose
 published MD5 digests matched. The SHA-256 digest of CIFAR-10's archive is the one that several
-public projects state beside the authors' own MD5 digest; both must match. Digests of the
-unpacked files were computed from unpacked bytes.
+public projects state beside the authors' own MD5 digest. Digests of the unpacked files were
+computed from unpacked bytes.
 """
 
 from __future__ import annotations
@@ -35,14 +35,13 @@ class Remote(NamedTuple):
     addresses : tuple of str
         Where it is kept, tried in this order.
     n_bytes : int
-    digests : tuple of str
-        All must match, such as ``"sha256:..."``.
+    sha256 : str
     """
 
     place: str
     addresses: tuple[str, ...]
     n_bytes: int
-    digests: tuple[str, ...]
+    sha256: str
 
 
 class Dataset(NamedTuple):
@@ -59,8 +58,8 @@ class Dataset(NamedTuple):
         Samples a class in the training and in the test split.
     files : tuple of tuple of str
         One of each tuple must be in the data directory.
-    digests : mapping of str to tuple of str
-        Of files whose bytes are known.
+    digests : mapping of str to str
+        SHA-256 of files whose bytes are known.
     remotes : tuple of Remote
         What ``fetch`` fetches.
     by_hand : str
@@ -72,7 +71,7 @@ class Dataset(NamedTuple):
     image_shape: tuple[int, ...]
     class_counts: tuple[tuple[int, ...], tuple[int, ...]]
     files: tuple[tuple[str, ...], ...] = ()
-    digests: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    digests: Mapping[str, str] = MappingProxyType({})
     remotes: tuple[Remote, ...] = ()
     by_hand: str = ""
     licence: str = ""
@@ -105,8 +104,8 @@ def _idx_dataset(
     """Make the entry of four IDX files; each has its gzipped size and both its digests."""
     digests = {}
     for name, (_, packed, unpacked) in files.items():
-        digests[f"{folder}/{name}"] = (f"sha256:{unpacked}",)
-        digests[f"{folder}/{name}.gz"] = (f"sha256:{packed}",)
+        digests[f"{folder}/{name}"] = unpacked
+        digests[f"{folder}/{name}.gz"] = packed
     return Dataset(
         read=lambda data_dir, train, _: read_mnist_like(data_dir / folder, train),
         image_shape=(28, 28),
@@ -118,7 +117,7 @@ def _idx_dataset(
                 f"{folder}/{name}.gz",
                 tuple(f"{mirror}/{name}.gz" for mirror in mirrors),
                 n_bytes,
-                (f"sha256:{packed}",),
+                packed,
             )
             for name, (n_bytes, packed, _) in files.items()
         ),
@@ -194,10 +193,7 @@ _CIFAR10_ARCHIVE = Remote(
     _cifar.ARCHIVE,
     ("https://www.cs.toronto.edu/~kriz/cifar-10-binary.tar.gz",),
     170_052_171,
-    (
-        "sha256:c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
-        "md5:c32a1d4ab5d03f1284b67883e8d87530",
-    ),
+    "c4a38c50a1bc5f3a1c5537f2155ab9d68f9f25eb1ed8d9ddda3db29a59bca1dd",
 )
 
 _CIFAR10_BATCHES = {
@@ -215,8 +211,8 @@ _CIFAR10 = Dataset(
     class_counts=((5000,) * 10, (1000,) * 10),
     files=tuple((f"{_cifar.FOLDER}/{name}.bin", _cifar.ARCHIVE) for name in _CIFAR10_BATCHES),
     digests={
-        **{f"{_cifar.FOLDER}/{name}.bin": (f"sha256:{d}",) for name, d in _CIFAR10_BATCHES.items()},
-        _cifar.ARCHIVE: _CIFAR10_ARCHIVE.digests,
+        **{f"{_cifar.FOLDER}/{name}.bin": digest for name, digest in _CIFAR10_BATCHES.items()},
+        _cifar.ARCHIVE: _CIFAR10_ARCHIVE.sha256,
     },
     remotes=(_CIFAR10_ARCHIVE,),
     licence="none stated; cite Krizhevsky 2009",

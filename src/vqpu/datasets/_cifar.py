@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.datasets._archives import tar_members
-from vqpu.datasets._places import open_regular, read_into
+from vqpu.datasets._places import open_regular
 from vqpu.errors import InputError
 
 FOLDER = "cifar-10-batches-bin"
@@ -73,13 +73,8 @@ def _batches(data_dir: Path, names: list[str]) -> Iterator[tuple[str, Batch]]:
 
 def _archived_batches(archive: Path, names: list[str]) -> Iterator[tuple[str, Batch]]:
     missing = {f"{FOLDER}/{name}": name for name in names}
-    for member in tar_members(archive):
-        if member.name in missing:
-            place = archive / member.name
-            _check_length(member.n_bytes, place)
-            values = np.empty(_BATCH_BYTES, np.uint8)
-            _check_length(read_into(values, member.stream), place)
-            yield missing.pop(member.name), _as_batch(values, place)
+    for place, content in tar_members(archive, list(missing), _BATCH_BYTES):
+        yield missing.pop(place), _as_batch(content, archive / place)
     if missing:
         raise InputError(f"{archive} lacks {sorted(missing)}. Fetch it again.")
 

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vqpu.datasets._catalogue import DEFAULT_SIZE, Dataset, find_dataset
-from vqpu.datasets._digests import digest_fault
-from vqpu.datasets._places import data_directory, first_existing, open_regular
+from vqpu.datasets._places import data_directory, digest_fault, first_existing, open_regular
 from vqpu.errors import InputError
 
 
@@ -57,17 +56,17 @@ def _found(place: Path, group: tuple[str, ...]) -> Path | None:
     return first_existing(*(place / file for file in group))
 
 
-def _check_file(path: Path, digests: tuple[str, ...] | None) -> Finding:
-    if digests is None:
+def _check_file(path: Path, sha256: str | None) -> Finding:
+    if sha256 is None:
         return Finding(True, f"{path} is there; no digest of it is known.")
     try:
         with open_regular(path) as file:
-            fault = digest_fault(file, digests)
+            fault = digest_fault(file, sha256)
     except (InputError, OSError) as error:
         return Finding(False, str(error))
     if fault:
         return Finding(False, f"{path} is not the official file: {fault}.")
-    return Finding(True, f"{path} has the official {digests[0].split(':')[0]}.")
+    return Finding(True, f"{path} has the official sha256.")
 
 
 def _check_split(dataset: Dataset, place: Path, train: bool) -> Finding:

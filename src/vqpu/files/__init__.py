@@ -16,7 +16,7 @@ from vqpu.files.readers._imagelist import read_label_file as read_label_file
 from vqpu.files.readers._images import iter_images as iter_images
 from vqpu.files.readers._images import read_image_folders as read_image_folders
 from vqpu.files.readers._images import read_labeled_images as read_labeled_images
-from vqpu.files.readers._progress import show_progress as show_progress
+from vqpu.files.readers._images import show_progress as show_progress
 from vqpu.files.readers._samples import Broken as Broken
 from vqpu.files.readers._samples import Chunk as Chunk
 from vqpu.files.readers._samples import PUData as PUData

@@ -58,7 +58,7 @@ class Exported(NamedTuple):
 
 
 class ScoringGraph(nn.Module):
-    """Everything between raw samples and an answer, in operations that ONNX has.
+    """Everything between raw samples and a score, in operations that ONNX has.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def export_onnx(
     dtype: str | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> Exported:
-    """Write a model as an ONNX graph with a free number of samples, if it answers as the model.
+    """Write a model as an ONNX graph with a free number of samples, if it scores as the model does.
 
     The graph takes what ``fit`` was given: its input "x" has shape (n, *sample_shape). To get
     scores alone, name "score" as the only output and set ``only_execute_path_to_fetches`` in
@@ -261,7 +261,7 @@ def _compare(
     samples: NDArray[Any],
     path: Path,
 ) -> Exported:
-    """Let onnxruntime and the model answer to the same samples, all at once and one alone."""
+    """Let onnxruntime and the model score the same samples, all at once and one alone."""
     import onnxruntime
 
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
@@ -274,7 +274,7 @@ def _compare(
         apart = float((outputs["codes"] != model.transform(samples)).mean())
     if not error <= SCORE_TOLERANCE or apart > MOST_CODES_APART:
         raise ExportError(
-            f"The exported graph answers otherwise than the model: scores differ by up to "
+            f"The exported graph scores otherwise than the model: scores differ by up to "
             f"{error:.2g} and {apart:.2%} of the codes. It was not written."
         )
     shape, dtype = samples.shape[1:], str(samples.dtype)

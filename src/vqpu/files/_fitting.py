@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 
 from vqpu.errors import UsageError
 from vqpu.files import PUData
-from vqpu.files._input_contract import CONTRACT_FILE
-from vqpu.files._interrupts import patient_interrupts
+from vqpu.files._input_format import INPUT_FILE
 from vqpu.files._settings import FitSettings
 from vqpu.files._training_data import check_sources, read_sources
 from vqpu.persistence._model import check_free
@@ -20,7 +24,7 @@ Describe = Callable[[VQKMeansClassifier, PUData], dict[str, bytes]]
 def fit_files(
     settings: FitSettings, describe: Describe, *, quiet: bool = False
 ) -> VQKMeansClassifier:
-    """Read the data, fit a classifier and save it with its input contract.
+    """Read the data, fit a classifier and save it with its input format.
 
     Ctrl-C during training keeps the best state so far and saves it.
 
@@ -45,11 +49,11 @@ def fit_files(
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
     model = VQKMeansClassifier().set_params(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
-    data, contract = read_sources(settings, quiet=quiet)
+    data, input_format = read_sources(settings, quiet=quiet)
     with patient_interrupts() as training_has_ended:
         model.fit(data.X, data.y, checkpoint_dir=checkpoints, on_interrupt="keep-best")
         training_has_ended()
-        extras = {CONTRACT_FILE: contract.to_json(), **describe(model, data)}
+        extras = {INPUT_FILE: input_format.to_json(), **describe(model, data)}
         model.save(settings.out, extras=extras)
     return model
 
@@ -72,3 +76,38 @@ def _checkpoint_folder(settings: FitSettings) -> Path | None:
             "another folder."
         )
     return folder
+
+
+@contextmanager
+def patient_interrupts() -> Iterator[Callable[[], None]]:
+    """Let the first Ctrl-C end training, take no notice of a second one and obey the third.
+
+    Who presses twice out of impatience must not lose the model that is being saved. Give a function
+    that says that training has ended by itself: from then on the next Ctrl-C is the second. Other
+    threads than the main one get no signals, so nothing changes there.
+    """
+    n_pressed = 0
+
+    def has_ended() -> None:
+        nonlocal n_pressed
+        n_pressed = max(n_pressed, 1)
+
+    def press(number: int, frame: FrameType | None) -> None:
+        nonlocal n_pressed
+        n_pressed += 1
+        if n_pressed == 2:
+            # print may be under way in the code that was interrupted
+            os.write(2, b"vqpu: saving; press Ctrl-C once more to give up.\n")
+            return
+        signal.default_int_handler(number, frame)
+
+    before = signal.getsignal(signal.SIGINT)
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or before is not signal.default_int_handler:  # ignored, or somebody else's
+        yield has_ended
+        return
+    signal.signal(signal.SIGINT, press)
+    try:
+        yield has_ended
+    finally:
+        signal.signal(signal.SIGINT, before)

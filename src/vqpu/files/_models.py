@@ -1,4 +1,4 @@
-"""A model directory as the commands use it: the estimator, its input contract, its files."""
+"""A model directory as the commands use it: the estimator, the format of its input, its files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vqpu.errors import InputError, ModelFileError
-from vqpu.files._input_contract import CONTRACT_FILE, InputContract
+from vqpu.files._input_format import INPUT_FILE, InputFormat
 from vqpu.persistence._bundle import MANIFEST, Bundle
 from vqpu.persistence._loading import load
 from vqpu.persistence._model import read_model
@@ -19,14 +19,14 @@ class OpenedModel(NamedTuple):
     Attributes
     ----------
     estimator : classifier
-    contract : InputContract
+    input_format : InputFormat
         That of ``vqpu fit``, or one made from the model's shape if it was saved in Python.
     bundle : Bundle
         The verified manifest, for the other files of the model.
     """
 
     estimator: Any
-    contract: InputContract
+    input_format: InputFormat
     bundle: Bundle
 
 
@@ -41,7 +41,7 @@ def is_model(path: str | Path) -> bool:
 
 
 def open_model(path: str | os.PathLike[str], *, encoder: Any = None) -> OpenedModel:
-    """Load a classifier and its contract; the manifest is read once.
+    """Load a classifier and the format of its input; the manifest is verified once.
 
     Parameters
     ----------
@@ -55,20 +55,20 @@ def open_model(path: str | os.PathLike[str], *, encoder: Any = None) -> OpenedMo
             "save made, and on the command line MODEL comes before INPUT."
         )
     bundle = read_model(path)
-    contract = read_contract(bundle)
+    input_format = read_input_format(bundle)
     estimator = load(bundle, encoder=encoder)
     if not hasattr(estimator, "decision_function"):
         raise InputError(f"{path} holds a {type(estimator).__name__}, which is no classifier.")
-    if contract is None:
-        contract = InputContract.of_shape(estimator.input_shape_)
-    return OpenedModel(estimator, contract, bundle)
+    if input_format is None:
+        input_format = InputFormat.of_shape(estimator.input_shape_)
+    return OpenedModel(estimator, input_format, bundle)
 
 
-def read_contract(bundle: Bundle) -> InputContract | None:
-    """Return the input contract of a model, None if it was saved without."""
-    if CONTRACT_FILE not in bundle.manifest.get("extras", []):
+def read_input_format(bundle: Bundle) -> InputFormat | None:
+    """Return the format of a model's input, None if it was saved without."""
+    if INPUT_FILE not in bundle.manifest.get("extras", []):
         return None
-    return InputContract.from_json(bundle.read(CONTRACT_FILE))
+    return InputFormat.from_json(bundle.read(INPUT_FILE))
 
 
 def _is_something_else(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""The most likely positives of an input, and a sheet of their pictures."""
+"""``rank``: the most likely positives of an input, and a sheet of their pictures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ import numpy as np
 
 from vqpu.base._parameters import check_integer
 from vqpu.errors import InputError, UsageError
-from vqpu.files._scoring import Predictions
+from vqpu.files import Chunk, iter_images, read_label_file, table_columns
+from vqpu.files._input_format import InputFormat
+from vqpu.files._input_streams import open_input
+from vqpu.files._models import open_model
+from vqpu.files._scoring import Predictions, predictions_of
+from vqpu.files._writers import check_output, write_predictions
 from vqpu.persistence._targets import check_target, writing
 
 _TILE = 112
@@ -41,12 +46,99 @@ class Ranked(NamedTuple):
     n_broken: int
 
 
-def rank(answers: Iterable[Predictions], top: int) -> Ranked:
+def rank_file(
+    model_path: str | Path,
+    input_path: str | Path,
+    *,
+    top: int,
+    out: str | Path | None = None,
+    sheet: str | Path | None = None,
+    include_labeled: bool = False,
+    labels_file: str | Path | None = None,
+    file_column: str = "file",
+    id_column: str | None = None,
+    on_broken: str = "raise",
+) -> Ranked:
+    """Return the most likely hidden positives of an input; write and draw them if asked to.
+
+    Parameters
+    ----------
+    model_path, input_path : path
+    top : int
+    out : path or None
+        As in :func:`vqpu.files._prediction.predict_file`.
+    sheet : path or None
+        A PNG for images.
+    include_labeled : bool
+        Whether rows compete that the table says are positive, by the label column of training.
+    labels_file, file_column : path or None, and str
+        For a folder: the CSV of labels of training and its column of file names; pictures that it
+        calls positive do not compete.
+    id_column : str or None
+    on_broken : {"raise", "skip"}
+    """
+    if out is not None:
+        inputs = [input_path] if labels_file is None else [input_path, labels_file]
+        check_output(out, inputs, model_path)
+    model = open_model(model_path)
+    input_format = model.input_format
+    if sheet is not None:
+        check_sheet(sheet, input_format.kind, input_path, model_path)
+    known = _known_files(input_format, Path(input_path), labels_file, file_column)
+    label = None if include_labeled else _known_label(input_format, input_path)
+    chunks = open_input(
+        input_format,
+        input_path,
+        id_column=id_column,
+        label=label,
+        positive=input_format.positive,
+        on_broken=on_broken,
+    )
+    if known:
+        chunks = _with_known(chunks, known)
+    ranked = rank(predictions_of(model.estimator, chunks), top)
+    if out is not None:
+        write_predictions(out, input_format.name_column, [ranked.best])
+    if sheet is not None:
+        draw_sheet(Path(sheet), ranked.best, input_format.image_mode or "RGB")
+    return ranked
+
+
+def _known_label(input_format: InputFormat, path: str | Path) -> str | None:
+    """Return the label column of training if this table has it too."""
+    if input_format.kind != "table" or input_format.label is None:
+        return None
+    return input_format.label if input_format.label in table_columns(path) else None
+
+
+def _known_files(
+    input_format: InputFormat, folder: Path, labels_file: str | Path | None, file_column: str
+) -> frozenset[Path]:
+    """Return the pictures that are labelled positive."""
+    if labels_file is None:
+        return frozenset()
+    if input_format.kind != "images" or input_format.label is None:
+        raise UsageError(
+            "--labels is for models that were fitted on one folder of images with --labels: leave "
+            "it out."
+        )
+    paths, y = read_label_file(
+        folder, Path(labels_file), input_format.positive, file_column, input_format.label
+    )
+    return frozenset(path for path, is_known in zip(paths, y, strict=True) if is_known)
+
+
+def _with_known(chunks: Iterable[Chunk], known: frozenset[Path]) -> Iterator[Chunk]:
+    for chunk in chunks:
+        yield chunk._replace(y=np.array([Path(name) in known for name in chunk.names], np.int8))
+
+
+def rank(predictions: Iterable[Predictions], top: int) -> Ranked:
     """Return the ``top`` samples by score; those whose ``y`` is 1 are not hidden and left out.
 
     Parameters
     ----------
-    answers : iterable of Predictions
+    predictions : iterable of Predictions
     top : int
     """
     check_integer("top", top, 1)
@@ -54,7 +146,7 @@ def rank(answers: Iterable[Predictions], top: int) -> Ranked:
 
     def competing() -> Iterator[tuple[float, int, tuple[Any, ...]]]:
         nonlocal n_seen, n_labeled, n_broken
-        for part in answers:
+        for part in predictions:
             n_broken += len(part.broken)
             is_known = np.zeros(len(part), bool) if part.y is None else part.y == 1
             n_labeled += int(is_known.sum())
@@ -128,7 +220,5 @@ def draw_sheet(path: Path, best: Predictions, mode: str) -> None:
 
 
 def _tiles(paths: Sequence[str], mode: str) -> Iterator[Any]:
-    from vqpu.files import iter_images
-
     for chunk in iter_images([Path(path) for path in paths], size=_TILE, mode=mode):
         yield from chunk.X

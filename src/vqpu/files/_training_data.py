@@ -20,21 +20,21 @@ from vqpu.files import (
     read_tables,
     show_progress,
 )
-from vqpu.files._input_contract import InputContract
+from vqpu.files._input_format import InputFormat
 from vqpu.files._settings import Sources
 
 
 class TrainingData(NamedTuple):
-    """Samples for ``fit`` and the contract of input that fits them.
+    """Samples for ``fit`` and the format of input that fits them.
 
     Attributes
     ----------
     data : PUData
-    contract : InputContract
+    input_format : InputFormat
     """
 
     data: PUData
-    contract: InputContract
+    input_format: InputFormat
 
 
 _FILES = {"on_broken", "cache_dir"}
@@ -136,7 +136,7 @@ def _read_one(sources: Sources, path: str, quiet: bool) -> TrainingData:
         if Path(path).suffix.lower() != ".npz":
             raise InputError(f"{path} is one array: give two by --positives and --unlabeled.")
         data = read_array_file(path, cache_dir=sources.cache_dir)
-        return TrainingData(data, InputContract.of_data(kind, data))
+        return TrainingData(data, InputFormat.of_data(kind, data))
     assert sources.label is not None
     roles = {"label": sources.label, "positive": str(sources.positive)}
     if kind == "table":
@@ -149,8 +149,8 @@ def _read_one(sources: Sources, path: str, quiet: bool) -> TrainingData:
             on_broken=sources.on_broken,
             cache_dir=sources.cache_dir,
         )
-        contract = InputContract.of_data(kind, data, **roles, id_column=sources.id_column)
-        return TrainingData(data, contract)
+        input_format = InputFormat.of_data(kind, data, **roles, id_column=sources.id_column)
+        return TrainingData(data, input_format)
     assert sources.labels is not None
     with _decoding(sources, quiet) as options:
         data = read_labeled_images(
@@ -161,7 +161,7 @@ def _read_one(sources: Sources, path: str, quiet: bool) -> TrainingData:
             label_column=sources.label,
             **options,
         )
-    return TrainingData(data, InputContract.of_data(kind, data, **roles))
+    return TrainingData(data, InputFormat.of_data(kind, data, **roles))
 
 
 def _read_pair(sources: Sources, positives: str, unlabeled: str, quiet: bool) -> TrainingData:
@@ -181,7 +181,7 @@ def _read_pair(sources: Sources, positives: str, unlabeled: str, quiet: bool) ->
             cache_dir=sources.cache_dir,
         )
     id_column = sources.id_column if kind == "table" else None
-    return TrainingData(data, InputContract.of_data(kind, data, id_column=id_column))
+    return TrainingData(data, InputFormat.of_data(kind, data, id_column=id_column))
 
 
 @contextmanager

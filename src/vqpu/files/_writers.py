@@ -21,9 +21,9 @@ ENDINGS = (".csv", ".parquet", ".jsonl")
 
 
 class Writer(Protocol):
-    """Takes answers in order; ``close`` writes what is due at the end of the file."""
+    """Takes predictions in order; ``close`` writes what is due at the end of the file."""
 
-    def write(self, answers: Predictions) -> None:
+    def write(self, predictions: Predictions) -> None:
         """Append some rows."""
 
     def close(self) -> None:
@@ -37,14 +37,16 @@ def check_output(path: str | Path, inputs: Iterable[str | Path], model_path: str
     for given in map(Path, inputs):
         if path.exists() and given.exists() and path.samefile(given):
             raise UsageError(
-                f"{path} is the input: answers would replace it. Choose another --out."
+                f"{path} is the input: predictions would replace it. Choose another --out."
             )
     if path.suffix.lower() == ".parquet":
         _require_pyarrow()
 
 
-def write_answers(path: str | Path, name_column: str, answers: Iterable[Predictions]) -> int:
-    """Write a stream of answers; nothing is left behind if the stream fails.
+def write_predictions(
+    path: str | Path, name_column: str, predictions: Iterable[Predictions]
+) -> int:
+    """Write a stream of predictions; nothing is left behind if the stream fails.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ def write_answers(path: str | Path, name_column: str, answers: Iterable[Predicti
         Its ending says the format.
     name_column : str
         Header of the names: "path" or "id".
-    answers : iterable of Predictions
+    predictions : iterable of Predictions
 
     Returns
     -------
@@ -63,7 +65,7 @@ def write_answers(path: str | Path, name_column: str, answers: Iterable[Predicti
     with writing(path) as file:
         writer = _make_writer(path, file, name_column)
         try:
-            for part in answers:
+            for part in predictions:
                 writer.write(part)
                 n_rows += len(part)
         except BaseException:
@@ -87,21 +89,26 @@ class _CsvRows:
         self._rows = csv.writer(self._text, lineterminator="\n")
         self._rows.writerow([name_column, *COLUMNS])
 
-    def write(self, answers: Predictions) -> None:
-        if answers.are_numbered and answers.labels.dtype.kind in "iu" and _has_pyarrow():
-            self._write_numbers(answers)
+    def write(self, predictions: Predictions) -> None:
+        if predictions.are_numbered and predictions.labels.dtype.kind in "iu" and _has_pyarrow():
+            self._write_numbers(predictions)
             return
         try:
-            self._rows.writerows(answers.rows())
+            self._rows.writerows(predictions.rows())
         except UnicodeEncodeError as error:
-            raise _no_unicode(answers.names) from error
+            raise _no_unicode(predictions.names) from error
 
-    def _write_numbers(self, answers: Predictions) -> None:
+    def _write_numbers(self, predictions: Predictions) -> None:
         """Write rows without text by pyarrow: the same digits, three times as fast."""
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
-        columns = (_listed(answers.names), answers.labels, answers.scores, answers.probabilities)
+        columns = (
+            _listed(predictions.names),
+            predictions.labels,
+            predictions.scores,
+            predictions.probabilities,
+        )
         batch = pa.record_batch([pa.array(column) for column in columns], names=list("nlsp"))
         self._text.flush()
         arrow_csv.write_csv(batch, self._text.buffer, arrow_csv.WriteOptions(include_header=False))
@@ -115,8 +122,8 @@ class _JsonRows:
     def __init__(self, file: BinaryIO, name_column: str) -> None:
         self._file, self._columns = file, (name_column, *COLUMNS)
 
-    def write(self, answers: Predictions) -> None:
-        for row in answers.rows():
+    def write(self, predictions: Predictions) -> None:
+        for row in predictions.rows():
             line = json.dumps(dict(zip(self._columns, row, strict=True)), allow_nan=False)
             self._file.write(line.encode() + b"\n")
 
@@ -131,20 +138,20 @@ class _ParquetRows:
         self._file, self._columns = file, (name_column, *COLUMNS)
         self._writer: Any = None
 
-    def write(self, answers: Predictions) -> None:
-        if len(answers):
-            self._write(answers)
+    def write(self, predictions: Predictions) -> None:
+        if len(predictions):
+            self._write(predictions)
 
-    def _write(self, answers: Predictions) -> None:
+    def _write(self, predictions: Predictions) -> None:
         import pyarrow as pa
         from pyarrow import parquet
 
-        kind = pa.int64() if answers.are_numbered else pa.string()
+        kind = pa.int64() if predictions.are_numbered else pa.string()
         try:
-            names = pa.array(_listed(answers.names), kind)
+            names = pa.array(_listed(predictions.names), kind)
         except UnicodeEncodeError as error:
-            raise _no_unicode(answers.names) from error
-        values = (names, answers.labels, answers.scores, answers.probabilities)
+            raise _no_unicode(predictions.names) from error
+        values = (names, predictions.labels, predictions.scores, predictions.probabilities)
         table = pa.table(dict(zip(self._columns, map(pa.array, values), strict=True)))
         if self._writer is None:
             # Scores hardly repeat: a dictionary of them is work for nothing.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import BinaryIO
+
+# What file systems say that flush files but no folders.
+_NOT_FOR_FOLDERS = (errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
 
 
 @contextmanager
@@ -24,12 +28,15 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     try:
         with os.fdopen(handle, "wb") as file:
             with suppress(FileNotFoundError):
-                os.fchmod(handle, stat.S_IMODE(os.stat(path).st_mode))
+                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             yield file
-            put_in_place(file, temporary, path)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)  # once it is closed: Windows renames no open file
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    sync_folder(path.parent)
 
 
 def name_beside(path: Path) -> Path:
@@ -37,21 +44,20 @@ def name_beside(path: Path) -> Path:
     return path.parent / f".{path.name}.{secrets.token_hex(6)}"
 
 
-def put_in_place(file: IO[bytes], temporary: Path, path: Path) -> None:
-    """Flush the open ``file`` at ``temporary`` to disk and rename it to ``path``.
-
-    The folder is flushed last: without that a power cut may undo the renaming.
-    """
-    file.flush()
-    os.fsync(file.fileno())
-    os.replace(temporary, path)
-    sync_folder(path.parent)
-
-
 def sync_folder(folder: Path) -> None:
-    """Make the names in ``folder`` survive a power cut."""
-    handle = os.open(folder, os.O_RDONLY)
+    """Make the names in ``folder`` survive a power cut, where the system can.
+
+    The files themselves are on disk by then, so where it cannot, a power cut undoes at most the
+    renaming.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folder
+        return
     try:
         os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NOT_FOR_FOLDERS:
+            raise
     finally:
         os.close(handle)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import warnings
@@ -11,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from filelock import FileLock, Timeout
 from torch import Tensor
 
 from vqpu.errors import CheckpointError, ModelFileError, VqpuWarning
@@ -164,28 +164,27 @@ def locked_folder(path: Path) -> Iterator[None]:
     ----------
     path : Path
     """
-    import fcntl
-
+    lock = FileLock(path / "lock", timeout=0, mode=0o644)
     with _refusing(path, "choose a folder that can be written to"):
-        path.mkdir(parents=True, exist_ok=True)
-        lock = os.open(path / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-    try:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            lock.acquire()  # which makes the folder
+        except Timeout:
             raise CheckpointError(
                 f"Another fit is writing its checkpoints to {path}. Wait for its end, or use "
                 "another checkpoint_dir."
             ) from None
+    try:
         yield
     finally:
-        os.close(lock)
+        lock.release()
 
 
 @contextmanager
 def _refusing(path: Path, advice: str) -> Iterator[None]:
     try:
         yield
+    except CheckpointError:
+        raise
     except OSError as error:
         raise CheckpointError(
             f"Cannot write a checkpoint to {path}: {error.strerror} ({advice})."

@@ -59,7 +59,7 @@ def _write_file(path: Path, content: bytes) -> None:
 
 def _take_place(temporary: Path, path: Path) -> None:
     """Rename ``temporary`` to ``path``; afterwards ``temporary`` is the old directory, if any."""
-    if not path.exists() or not any(path.iterdir()):
+    if not path.exists():
         os.rename(temporary, path)
     elif not _exchange(temporary, path):
         waiting = replaced_path(path)

@@ -30,7 +30,7 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
         "estimator", "versions", "parameters", "classes", "input", "fitted", "best_check" (the
         chosen row of the history), "n_checks", "findings" and "bytes".
     """
-    estimator, contract, bundle = open_model(path)
+    estimator, input_format, bundle = open_model(path)
     manifest = bundle.manifest
     fitted = {
         name.rstrip("_"): getattr(estimator, name) for name in _FITTED if hasattr(estimator, name)
@@ -42,7 +42,7 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
         "versions": manifest["versions"],
         "parameters": manifest["parameters"],
         "classes": estimator.classes_.tolist(),
-        "input": {"takes": contract.describe(), **json.loads(contract.to_json())},
+        "input": {"takes": input_format.describe(), **json.loads(input_format.to_json())},
         "fitted": fitted,
         "n_checks": len(estimator.history_),
         "best_check": {name: best[name] for name in _OF_CHECK if name in best},

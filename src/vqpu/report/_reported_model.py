@@ -45,7 +45,7 @@ def read_reported_model(path: str | os.PathLike[str], encoder: Any = None) -> Re
     encoder : callable or None
         The function that was given as ``encoder`` when the model was fitted, if one was.
     """
-    model, contract, bundle = open_model(path, encoder=encoder)
+    model, input_format, bundle = open_model(path, encoder=encoder)
     if not isinstance(model, VQKMeansClassifier):
         raise InputTypeError(
             f"{path} holds a {type(model).__name__}. A report needs a VQKMeansClassifier, whose "
@@ -60,6 +60,6 @@ def read_reported_model(path: str | os.PathLike[str], encoder: Any = None) -> Re
         model,
         bundle.manifest["parameters"],
         bundle.manifest["versions"],
-        contract.describe(),
+        input_format.describe(),
         read_training_sample(bundle),
     )

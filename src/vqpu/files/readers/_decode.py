@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
 MODES = ("RGB", "L")
 _FORMATS = ("JPEG", "PNG", "WEBP", "BMP", "GIF", "TIFF")
-_ORIENTATION_TAG = 0x0112
 _SMALLEST, _LARGEST = 8, 1024
-# A file larger than raw pixels with alpha and some room cannot be an image within the limit.
+# A file larger than raw pixels with alpha and some spare cannot be an image within the limit.
 _MOST_BYTES_PER_PIXEL = 5
 # Where decoding takes less or more memory a pixel than elsewhere, the limit follows.
 _SHARES = {"JPEG": 2, "MPO": 2, "WEBP": 0.75}
@@ -133,13 +132,14 @@ def decode_image(file: BinaryIO, rule: ImageRule) -> NDArray[np.uint8]:
 
 
 def _render(image: Image, rule: ImageRule) -> NDArray[np.uint8]:
+    from PIL import ExifTags, ImageOps
     from PIL import Image as Pillow
 
     _check_pixels(image, int(rule.max_pixels * _SHARES.get(image.format or "", 1)))
     image.draft("RGB", (2 * rule.size, 2 * rule.size))
     _check_pixels(image, rule.max_pixels)
     image.load()
-    orientation = image.getexif().get(_ORIENTATION_TAG, 1)
+    orientation = image.getexif().get(ExifTags.Base.Orientation, 1)
     plain = _eight_bits(image)
     side = min(plain.size)
     left, top = ((length - side) / 2 for length in plain.size)
@@ -147,7 +147,10 @@ def _render(image: Image, rule: ImageRule) -> NDArray[np.uint8]:
     small = plain.resize((rule.size, rule.size), Pillow.Resampling.BOX, box=box)
     if small.mode == "RGBA":
         small = Pillow.alpha_composite(Pillow.new("RGBA", small.size, "white"), small)
-    return np.array(_oriented(small.convert(rule.mode), orientation), dtype=np.uint8)
+    small = small.convert(rule.mode)
+    small.info = {}  # what else the metadata say is of no use, and may be broken
+    small.getexif()[ExifTags.Base.Orientation] = orientation
+    return np.array(ImageOps.exif_transpose(small), dtype=np.uint8)  # the small one costs least
 
 
 def _check_pixels(image: Image, limit: int) -> None:
@@ -172,22 +175,6 @@ def _eight_bits(image: Image) -> Image:
     if image.mode in ("L", "RGB"):
         return image
     return image.convert("L" if image.mode == "1" else "RGB")
-
-
-def _oriented(image: Image, orientation: object) -> Image:
-    from PIL.Image import Transpose
-
-    turns = {
-        2: Transpose.FLIP_LEFT_RIGHT,
-        3: Transpose.ROTATE_180,
-        4: Transpose.FLIP_TOP_BOTTOM,
-        5: Transpose.TRANSPOSE,
-        6: Transpose.ROTATE_270,
-        7: Transpose.TRANSVERSE,
-        8: Transpose.ROTATE_90,
-    }
-    turn = turns.get(orientation) if isinstance(orientation, int) else None
-    return image if turn is None else image.transpose(turn)
 
 
 def _reason(error: Exception) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +149,37 @@ def iter_images(
         _decode_chunk(paths[start : start + chunk_size], rule, on_broken)
         for start in range(0, len(paths), chunk_size)
     )
+
+
+@contextmanager
+def show_progress() -> Iterator[Progress]:
+    """Give a function for ``progress=`` that shows on standard error how far reading has come.
+
+    Examples
+    --------
+    >>> with show_progress() as progress:  # doctest: +SKIP
+    ...     data = read_image_folders("cats", "others", progress=progress)
+    """
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import Progress as Bars
+
+        with Bars(console=Console(stderr=True)) as bars:
+            tasks = {}
+
+            def update(stage: str, done: int, total: int) -> None:
+                if stage not in tasks:
+                    tasks[stage] = bars.add_task(f"{stage} images", total=total)
+                bars.update(tasks[stage], completed=done)
+
+            yield update
+    else:
+        yield _print_tenths
+
+
+def _print_tenths(stage: str, done: int, total: int) -> None:
+    if 10 * done // total > 10 * (done - 1) // total:
+        print(f"{stage} images: {done} of {total}", file=sys.stderr)
 
 
 def _checked_rule(size: int, mode: str, max_pixels: int, on_broken: str) -> ImageRule:

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vqpu.errors import InputError, MissingDependencyError, VqpuError
-from vqpu.files.readers._feather import FEATHER_MAGIC, check_feather
-from vqpu.files.readers._parquet import check_parquet
 from vqpu.files.readers._samples import TABLE_ENDINGS, check_regular_file, first_few
 
 MOST_COLUMNS = 20_000
@@ -18,6 +16,10 @@ _BATCH_VALUES = 1 << 20
 _MOST_ROWS = 1 << 16
 # Longest line of a CSV file; pyarrow reads blocks of this size and refuses lines beyond one.
 _CSV_BLOCK = 1 << 19
+# A row group of Parquet or a batch of Feather may unpack to this many bytes, or to so many times
+# the file's. A batch is held whole, of a row group one page of a column, which is small as a rule.
+_MOST_UNPACKED = 200_000_000
+_GROUP_RATIO, _BATCH_RATIO = 100, 16
 _ARROW_TYPES = {"number": "float64", "boolean": "bool", "category": "string"}
 
 
@@ -160,6 +162,12 @@ class _CsvFile:
 
 
 class _ParquetFile:
+    """Read a batch at a time; a row group whose pages may unpack to far too much is refused.
+
+    The size is that of the row group as a whole: pyarrow's view of a damaged column may end the
+    process (``test_mutated_files__read_or_refused__never_a_crash``).
+    """
+
     def __init__(self, path: Path) -> None:
         from pyarrow import parquet
 
@@ -167,6 +175,9 @@ class _ParquetFile:
         with parquet.ParquetFile(path) as file:
             self.schema = file.schema_arrow
             _check_width(path, file.metadata.num_columns)
+            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+            largest = max((group.total_byte_size for group in groups), default=0)
+        _check_unpacked(path, largest, _GROUP_RATIO, "smaller row groups")
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
         import pyarrow as pa
@@ -179,7 +190,6 @@ class _ParquetFile:
             for field in self.schema
             if field.name in columns and any(check(field.type) for check in is_text)
         ]
-        check_parquet(self.path, set(columns))
         with parquet.ParquetFile(
             self.path, read_dictionary=text, buffer_size=1 << 16, pre_buffer=False
         ) as file:
@@ -187,19 +197,26 @@ class _ParquetFile:
 
 
 class _FeatherFile:
-    """Read from its start as a stream, so that what was checked is what is read."""
+    """Read a batch of the file at a time; batches of far too many values are refused.
+
+    Their size is rows times the width of a row, as Arrow tells no other before it unpacks. Text
+    counts as its offsets alone: a batch of repeated texts may take more memory than that.
+    """
 
     def __init__(self, path: Path) -> None:
         import pyarrow as pa
+        from pyarrow import dataset, fs
 
         self.path = path
-        n_batches = check_feather(path)
-        with pa.OSFile(str(path)) as file, self._stream(file) as reader:
-            self.schema = reader.schema
         with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
-            if reader.num_record_batches != n_batches or reader.schema != self.schema:
-                raise InputError(f"{path} is damaged: its index and its batches disagree.")
+            self.schema = reader.schema
+            n_batches = reader.num_record_batches
         _check_width(path, len(self.schema))
+        file_format = dataset.IpcFileFormat()
+        n_rows = file_format.make_fragment(str(path), fs.LocalFileSystem()).count_rows()
+        n_bits = n_rows * sum(_bits_of(field.type) for field in self.schema)
+        n_bytes = n_bits // (8 * max(1, n_batches))
+        _check_unpacked(path, n_bytes, _BATCH_RATIO, "a smaller chunksize")
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:  # noqa: ARG002
         import pyarrow as pa
@@ -208,14 +225,27 @@ class _FeatherFile:
             included_fields=[self.schema.get_field_index(name) for name in columns],
             use_threads=False,
         )
-        with pa.OSFile(str(self.path)) as file, self._stream(file, options) as reader:
-            yield from reader
+        with (
+            pa.OSFile(str(self.path)) as file,
+            pa.ipc.open_file(file, options=options) as reader,
+        ):
+            yield from map(reader.get_batch, range(reader.num_record_batches))
 
-    def _stream(self, file: Any, options: Any = None) -> Any:
-        import pyarrow as pa
 
-        file.seek(len(FEATHER_MAGIC))
-        return pa.ipc.open_stream(file, options=options)
+def _bits_of(arrow_type: Any) -> int:
+    try:
+        return int(arrow_type.bit_width)
+    except ValueError:  # of text and lists
+        return 32
+
+
+def _check_unpacked(path: Path, n_bytes: int, ratio: int, advice: str) -> None:
+    size = path.stat().st_size
+    if n_bytes > max(_MOST_UNPACKED, ratio * size):
+        raise InputError(
+            f"{path} has {size} bytes and unpacks to {n_bytes} at once, more than "
+            f"{_MOST_UNPACKED}. Save it again with {advice}."
+        )
 
 
 def _fit_float64(integers: Any) -> bool:

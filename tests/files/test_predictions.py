@@ -1,4 +1,4 @@
-"""The parts below the commands: shards, sorting, ranking, contracts, and flat memory."""
+"""The parts below the commands: shards, sorting, ranking, input formats, and flat memory."""
 
 from __future__ import annotations
 
@@ -19,15 +19,13 @@ import pytest
 from tests.support import fast_classifier
 from vqpu.errors import InputError, UsageError
 from vqpu.files import Chunk, Column, TableSchema
-from vqpu.files._ahead import read_ahead
 from vqpu.files._evaluation import evaluate
-from vqpu.files._input_contract import CONTRACT_FILE, InputContract
+from vqpu.files._input_format import INPUT_FILE, InputFormat
+from vqpu.files._input_streams import Shard, read_ahead
 from vqpu.files._models import open_model
 from vqpu.files._ranking import rank
-from vqpu.files._scoring import Predictions, answers_to
-from vqpu.files._shards import Shard
-from vqpu.files._sorting import sorted_by_score
-from vqpu.files._writers import write_answers
+from vqpu.files._scoring import Predictions, predictions_of, sorted_by_score
+from vqpu.files._writers import write_predictions
 
 
 class Identity:
@@ -39,7 +37,7 @@ class Identity:
         return np.asarray(X, dtype=np.float64)[:, 0]
 
 
-def answers_of(*parts: list[float], y: list[list[int]] | None = None) -> list[Predictions]:
+def made(*parts: list[float], y: list[list[int]] | None = None) -> list[Predictions]:
     """Predictions with the given scores, names counted through."""
     chunks, start = [], 0
     for index, scores in enumerate(parts):
@@ -47,18 +45,18 @@ def answers_of(*parts: list[float], y: list[list[int]] | None = None) -> list[Pr
         names = range(start, start + len(scores))
         chunks.append(Chunk(np.array(scores).reshape(-1, 1), names, labels))
         start += len(scores)
-    return list(answers_to(Identity(), chunks))
+    return list(predictions_of(Identity(), chunks))
 
 
-def test_answers__labels_and_probabilities_follow_from_scores() -> None:
-    (found,) = answers_of([0.0, np.log(3), -2000.0])
+def test_predictions__labels_and_probabilities_follow_from_scores() -> None:
+    (found,) = made([0.0, np.log(3), -2000.0])
     assert found.labels.tolist() == ["no", "yes", "no"]
     np.testing.assert_allclose(found.probabilities, [0.5, 0.75, 0.0], atol=1e-15)
     assert np.isfinite(found.probabilities).all()
 
 
-def test_answers__empty_chunk__model_is_not_asked() -> None:
-    (found,) = answers_to(Identity(), [Chunk(np.empty((0, 1)), [])])
+def test_predictions__empty_chunk__model_is_not_asked() -> None:
+    (found,) = predictions_of(Identity(), [Chunk(np.empty((0, 1)), [])])
     assert len(found) == 0
 
 
@@ -81,11 +79,11 @@ def test_read_ahead__reader_stops_when_nobody_asks__few_items_ahead() -> None:
             taken.append(item)
             yield item
 
-    items = read_ahead(stream(), depth=2)
+    items = read_ahead(stream())
     assert next(items) == 0
     items.close()  # type: ignore[attr-defined]
-    assert len(taken) <= 4
-    assert not any(thread.name == "vqpu-reader" for thread in threading.enumerate())
+    assert len(taken) <= 2
+    assert not any(thread.name.startswith("vqpu-reader") for thread in threading.enumerate())
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
@@ -110,7 +108,7 @@ def test_shard__nonsense__refused(text: str) -> None:
 @pytest.mark.parametrize("rows_in_memory", [1, 3, 100])
 def test_sorting__parts_on_disk__as_sorted_in_memory(rows_in_memory: int, tmp_path: Path) -> None:
     scores = np.random.default_rng(0).integers(-3, 3, 23).astype(float).tolist()
-    parts = answers_of(scores[:10], [], scores[10:])
+    parts = made(scores[:10], [], scores[10:])
     found = list(sorted_by_score(parts, tmp_path, rows_in_memory))
     names = [name for part in found for name in part.names]
     assert names == sorted(range(23), key=lambda row: -scores[row]), "ties stay in order"
@@ -119,23 +117,23 @@ def test_sorting__parts_on_disk__as_sorted_in_memory(rows_in_memory: int, tmp_pa
 
 
 def test_rank__best_first__ties_by_order__labelled_left_out() -> None:
-    parts = answers_of([1.0, 5.0, 2.0], [5.0, 4.0], y=[[0, 0, 1], [0, 1]])
+    parts = made([1.0, 5.0, 2.0], [5.0, 4.0], y=[[0, 0, 1], [0, 1]])
     ranked = rank(parts, 2)
     assert list(ranked.best.names) == [1, 3]
     assert (ranked.n_seen, ranked.n_labeled) == (3, 2)
     assert list(rank(parts, 99).best.names) == [1, 3, 0]
     with pytest.raises(InputError, match="1 samples are labelled positive already and 0"):
-        rank(answers_of([1.0], y=[[1]]), 1)
+        rank(made([1.0], y=[[1]]), 1)
 
 
 def test_evaluate__one_kind_only__refused() -> None:
     with pytest.raises(InputError, match="Of 2 samples 2 have the positive value"):
-        evaluate(answers_of([1.0, -1.0], y=[[1, 1]]))
+        evaluate(made([1.0, -1.0], y=[[1, 1]]))
 
 
 def test_evaluate__by_hand() -> None:
     # Called positive: samples 0, 1, 3; labels: 0, 1, 2.
-    parts = answers_of([1.0, 2.0], [-1.0, 3.0, -2.0], y=[[1, 1], [1, 0, 0]])
+    parts = made([1.0, 2.0], [-1.0, 3.0, -2.0], y=[[1, 1], [1, 0, 0]])
     truth = evaluate(parts)
     assert truth["accuracy"] == 3 / 5
     assert truth["f1"] == pytest.approx(2 / 3)
@@ -144,10 +142,10 @@ def test_evaluate__by_hand() -> None:
     assert found["precision"] == pytest.approx(0.5 * (2 / 3) / (1 / 2))
 
 
-CONTRACTS = [
-    InputContract("images", (16, 16, 3), "uint8", "RGB"),
-    InputContract("array", (3, 8, 8), "float32"),
-    InputContract(
+FORMATS = [
+    InputFormat("images", (16, 16, 3), "uint8", "RGB"),
+    InputFormat("array", (3, 8, 8), "float32"),
+    InputFormat(
         "table",
         (3,),
         "float64",
@@ -159,22 +157,22 @@ CONTRACTS = [
 ]
 
 
-@pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.kind)
-def test_contract__through_json__the_same(contract: InputContract) -> None:
-    assert InputContract.from_json(contract.to_json()) == contract
+@pytest.mark.parametrize("input_format", FORMATS, ids=lambda input_format: input_format.kind)
+def test_input_format__through_json__the_same(input_format: InputFormat) -> None:
+    assert InputFormat.from_json(input_format.to_json()) == input_format
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"{}", b'{"format": 9}', b'{"format": 1}', b"\xff"])
-def test_contract__nonsense__refused(text: bytes) -> None:
-    with pytest.raises(InputError, match="The input contract"):
-        InputContract.from_json(text)
+def test_input_format__nonsense__refused(text: bytes) -> None:
+    with pytest.raises(InputError, match=r"input\.json"):
+        InputFormat.from_json(text)
 
 
 def test_write__empty_shard__columns_all_the_same(tmp_path: Path) -> None:
-    assert write_answers(tmp_path / "a.csv", "id", []) == 0
+    assert write_predictions(tmp_path / "a.csv", "id", []) == 0
     assert (tmp_path / "a.csv").read_text() == "id,label,score,probability\n"
     parquet = pytest.importorskip("pyarrow.parquet")
-    write_answers(tmp_path / "a.parquet", "id", [])
+    write_predictions(tmp_path / "a.parquet", "id", [])
     table = parquet.read_table(tmp_path / "a.parquet")
     assert table.column_names == ["id", "label", "score", "probability"]
 
@@ -184,7 +182,7 @@ def test_write__names_that_need_care__read_back(tmp_path: Path) -> None:
 
     names = ['a,"b".png', "two\nlines", "grün"]
     parts = [Predictions(names, np.array(["no"] * 3), np.array([0.1, 1e-300, -5]), np.full(3, 0.5))]
-    write_answers(tmp_path / "a.csv", "path", parts)
+    write_predictions(tmp_path / "a.csv", "path", parts)
     with open(tmp_path / "a.csv", newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [row["path"] for row in rows] == names
@@ -197,9 +195,9 @@ def test_write__numbers__same_values_with_and_without_pyarrow(
     pytest.importorskip("pyarrow")
     scores = [0.1, -1234.5678901234567, 3.0, 1e-5, 2.5e-300, -1e22, 0.30000000000000004]
     part = Predictions(range(7), np.arange(7) % 2, np.array(scores), np.full(7, 0.25))
-    write_answers(tmp_path / "fast.csv", "id", [part, part])
+    write_predictions(tmp_path / "fast.csv", "id", [part, part])
     monkeypatch.setattr("vqpu.files._writers._has_pyarrow", lambda: False)
-    write_answers(tmp_path / "slow.csv", "id", [part, part])
+    write_predictions(tmp_path / "slow.csv", "id", [part, part])
     fast, slow = ((tmp_path / f"{name}.csv").read_text().split("\n") for name in ("fast", "slow"))
     assert fast[0] == slow[0] == "id,label,score,probability"
     assert len(fast) == len(slow) == 16
@@ -212,9 +210,9 @@ def test_write__name_that_is_no_unicode__refused_in_csv_kept_in_jsonl(tmp_path: 
     parts = [Predictions([name], np.array([1]), np.zeros(1), np.full(1, 0.5))]
     for ending in ("csv", "parquet"):
         with pytest.raises(InputError, match=r"the name 'caf\\udce9\.png', which is not Unicode"):
-            write_answers(tmp_path / f"a.{ending}", "path", parts)
+            write_predictions(tmp_path / f"a.{ending}", "path", parts)
     assert not list(tmp_path.iterdir())
-    write_answers(tmp_path / "a.jsonl", "path", parts)
+    write_predictions(tmp_path / "a.jsonl", "path", parts)
     assert json.loads((tmp_path / "a.jsonl").read_text())["path"] == name
 
 
@@ -225,7 +223,7 @@ def test_write__stream_fails_halfway__one_error_and_no_file(ending: str, tmp_pat
         raise InputError("Row 2 is broken.")
 
     with pytest.raises(InputError, match="Row 2"):
-        write_answers(tmp_path / f"a.{ending}", "id", stream())
+        write_predictions(tmp_path / f"a.{ending}", "id", stream())
     gc.collect()  # a writer that was not closed complains here
     assert not list(tmp_path.iterdir())
 
@@ -238,12 +236,12 @@ def test_write__permissions__those_of_the_umask_or_of_the_old_file(
     path = tmp_path / f"a.{ending}"
     before = os.umask(0o077)
     try:
-        write_answers(path, "id", parts)
+        write_predictions(path, "id", parts)
     finally:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o600
     path.chmod(0o640)
-    write_answers(path, "id", parts)
+    write_predictions(path, "id", parts)
     assert path.stat().st_mode & 0o777 == 0o640
 
 
@@ -252,7 +250,7 @@ def test_open_model__saved_in_python__takes_arrays(tmp_path: Path) -> None:
     X = rng.normal(size=(60, 5)) + 6 * (np.arange(60) % 2)[:, None]
     fast_classifier().fit(X, np.where(np.arange(60) % 4 == 1, "p", "a")).save(tmp_path / "m")
     model = open_model(tmp_path / "m")
-    assert model.contract == InputContract("array", (5,), "float64")
+    assert model.input_format == InputFormat("array", (5,), "float64")
 
 
 N_COLUMNS = 128
@@ -278,9 +276,9 @@ def test_predict__four_times_the_rows__same_memory(tmp_path: Path) -> None:
     X = rng.normal(size=(200, N_COLUMNS)) + 6 * (np.arange(200) % 2)[:, None]
     names = [f"c{column}" for column in range(N_COLUMNS)]
     schema = TableSchema(tuple(Column(name, "number") for name in names))
-    contract = InputContract("table", (N_COLUMNS,), "float64", schema=schema)
+    input_format = InputFormat("table", (N_COLUMNS,), "float64", schema=schema)
     model = fast_classifier().fit(X, np.arange(200) % 4 == 1)
-    model.save(tmp_path / "model", extras={CONTRACT_FILE: contract.to_json()})
+    model.save(tmp_path / "model", extras={INPUT_FILE: input_format.to_json()})
     peaks = []
     for n in (40_000, 160_000):
         rows = np.resize(X, (n, N_COLUMNS))

@@ -1,0 +1,266 @@
+"""The samples of an input as a stream of chunks, read as in training: all, a share, or labelled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from vqpu.errors import InputError, UsageError, did_you_mean
+from vqpu.files import (
+    Chunk,
+    PUData,
+    count_unlabeled,
+    count_unlabeled_files,
+    find_images,
+    iter_array,
+    iter_images,
+    iter_table,
+    read_array_file,
+    read_labeled_images,
+    table_columns,
+)
+from vqpu.files._input_format import InputFormat, check_kind
+
+Item = TypeVar("Item")
+
+_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The samples at ``number - 1``, ``number - 1 + count``, ...
+
+    Attributes
+    ----------
+    number, count : int
+        From 1; shard ``number`` of ``count``.
+    """
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read ``"i/n"``.
+
+        Examples
+        --------
+        >>> Shard.parse("2/3")
+        Shard(number=2, count=3)
+        """
+        match = re.fullmatch(r"([0-9]{1,9})/([0-9]{1,9})", text)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]):
+            raise UsageError(
+                f"shard must be i/n with 1 <= i <= n, such as 2/8. Got {text!r} instead."
+            )
+        return cls(int(match[1]), int(match[2]))
+
+    def slice_from(self, start: int) -> slice:
+        """Return what to take of samples whose first has the number ``start``."""
+        return slice((self.number - 1 - start) % self.count, None, self.count)
+
+    def take(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+        """Thin a stream out."""
+        start = n_broken = 0
+        for chunk in chunks:
+            mine, broken = self.slice_from(start), self.slice_from(n_broken)
+            start += len(chunk.X)
+            n_broken += len(chunk.broken)
+            y = None if chunk.y is None else chunk.y[mine]
+            yield Chunk(chunk.X[mine], chunk.names[mine], y, chunk.broken[broken])
+
+
+WHOLE = Shard(1, 1)
+
+
+def open_input(
+    input_format: InputFormat,
+    path: str | Path,
+    *,
+    shard: Shard = WHOLE,
+    id_column: str | None = None,
+    label: str | None = None,
+    positive: Any = None,
+    on_broken: str = "raise",
+) -> Iterator[Chunk]:
+    """Give samples of a file or folder chunk by chunk, read as in training.
+
+    Parameters
+    ----------
+    input_format : InputFormat
+    path : path
+    shard : Shard
+    id_column : str or None
+        Of tables; None takes the one used in training, if any.
+    label, positive : str and object, or None
+        Of tables: if given, chunks have ``y``.
+    on_broken : {"raise", "skip"}
+        Of images and rows of tables.
+
+    Yields
+    ------
+    Chunk
+    """
+    check_kind(input_format, path)
+    if id_column is not None and input_format.kind != "table":
+        raise UsageError(
+            f"An id column is one of a table, but the model takes {input_format.describe()}: leave "
+            "--id out."
+        )
+    if input_format.kind == "images":
+        paths = find_images(path)[shard.slice_from(0)]
+        mode = input_format.image_mode or "RGB"
+        images = iter_images(
+            paths, size=input_format.sample_shape[0], mode=mode, on_broken=on_broken
+        )
+        # Tables are not read in a thread: that takes a core from the network, which costs more.
+        return read_ahead(images)
+    if input_format.schema is None:
+        return shard.take(_checked_array(input_format, path))
+    return shard.take(
+        iter_table(
+            path,
+            input_format.schema,
+            id_column=id_column or input_format.id_column,
+            label=label,
+            positive=positive,
+            on_broken=on_broken,
+        )
+    )
+
+
+def _checked_array(input_format: InputFormat, path: str | Path) -> Iterator[Chunk]:
+    for chunk in iter_array(path):
+        if chunk.X.shape[1:] != input_format.sample_shape:
+            raise InputError(
+                f"{path} holds samples of shape {chunk.X.shape[1:]}, but the model takes "
+                f"{input_format.describe()}."
+            )
+        yield chunk
+
+
+def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """Give the items of an iterable; a thread makes the next one while one is used.
+
+    Order and errors are those of the iterable.
+
+    Examples
+    --------
+    >>> list(read_ahead(range(3)))
+    [0, 1, 2]
+    """
+    source, end = iter(items), object()
+    with ThreadPoolExecutor(1, thread_name_prefix="vqpu-reader") as reader:
+        coming: Future[Item | object] = reader.submit(next, source, end)
+        while (item := coming.result()) is not end:
+            coming = reader.submit(next, source, end)
+            yield item  # type: ignore[misc]
+
+
+def open_labeled_input(
+    input_format: InputFormat,
+    path: str | Path,
+    *,
+    label: str | None,
+    positive: str | None,
+    labels_file: str | Path | None = None,
+    file_column: str = "file",
+    on_broken: str = "raise",
+    needs_truth: bool = False,
+) -> Iterator[Chunk]:
+    """Give the samples of labelled input with ``y``, chunk by chunk.
+
+    Parameters
+    ----------
+    input_format : InputFormat
+    path : path
+        A table, a folder of images, or an ``.npz`` file with X and y (1 and 0).
+    label, positive : str or None
+        Column of labels and value of positives; None takes those used in training. ``.npz`` files
+        have neither.
+    labels_file, file_column : path and str
+        For a folder: the CSV with the labels, and its column of file names.
+    on_broken : {"raise", "skip"}
+        Of images and rows of tables.
+    needs_truth : bool
+        Whether a sample without a label is refused, as nobody knows what it is.
+    """
+    check_kind(input_format, path)
+    _check_labels_option(input_format, label, labels_file)
+    if input_format.kind == "array":
+        return _in_chunks(read_array_file(path))
+    label, positive = label or input_format.label, positive or input_format.positive
+    if label is None or positive is None:
+        raise UsageError(
+            "Say which column holds the labels and which value is positive: --label COLUMN "
+            "--positive VALUE."
+        )
+    if input_format.kind == "table":
+        _check_label_column(path, label, needs_truth)
+        assert input_format.schema is not None
+        # Without an id column: nothing is written that a row's name would stand in.
+        return iter_table(
+            path, input_format.schema, label=label, positive=positive, on_broken=on_broken
+        )
+    assert labels_file is not None
+    if needs_truth:
+        n_unlabeled = count_unlabeled_files(labels_file, file_column, label)
+        _check_all_labeled(labels_file, n_unlabeled)
+    data = read_labeled_images(
+        path,
+        labels_file,
+        positive=positive,
+        file_column=file_column,
+        label_column=label,
+        size=input_format.sample_shape[0],
+        mode=input_format.image_mode or "RGB",
+        on_broken=on_broken,
+    )
+    return _in_chunks(data)
+
+
+def _check_labels_option(
+    input_format: InputFormat, label: str | None, labels_file: str | Path | None
+) -> None:
+    """Refuse a file of labels where there can be none, and its absence where it is needed."""
+    if input_format.kind == "array" and (label is not None or labels_file is not None):
+        raise UsageError("An .npz file has its labels in y: leave --label and --labels out.")
+    if input_format.kind == "table" and labels_file is not None:
+        raise UsageError("A table has its labels in a column: leave --labels out.")
+    if input_format.kind == "images" and labels_file is None:
+        raise UsageError(
+            "A folder of images needs --labels FILE.csv, which names its files, with --label "
+            "COLUMN and --positive VALUE."
+        )
+
+
+def _check_label_column(path: str | Path, label: str, needs_truth: bool) -> None:
+    columns = table_columns(path)
+    if label not in columns:
+        raise InputError(
+            f"{path} has no column {label!r}.{did_you_mean(label, columns)} Without --label it "
+            "is that of training: say with --label which column holds the labels here."
+        )
+    if needs_truth:
+        _check_all_labeled(path, count_unlabeled(path, label))
+
+
+def _check_all_labeled(path: str | Path, n_unlabeled: int) -> None:
+    if n_unlabeled:
+        raise InputError(
+            f"{path} has {n_unlabeled} samples without a label, so they cannot be judged by the "
+            "truth. Leave them out, or say with --scenario that they are unlabelled."
+        )
+
+
+def _in_chunks(data: PUData) -> Iterator[Chunk]:
+    for start in range(0, len(data.X), _ROWS):
+        some = slice(start, start + _ROWS)
+        broken = data.broken if start == 0 else ()
+        yield Chunk(np.asarray(data.X[some]), data.names[some], data.y[some], broken)
