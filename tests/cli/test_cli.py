@@ -6,6 +6,7 @@ import pytest
 
 import vqpu
 from vqpu.cli import main
+from vqpu.training._stage import Budget
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,11 +39,9 @@ def test_demo__no_such_folder__refused_in_one_line(
 def test_demo__short__table_and_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vqpu import VQKMeansClassifier
-    from vqpu.rivals import NaivePUClassifier, OracleClassifier
-
-    for estimator in (VQKMeansClassifier, NaivePUClassifier, OracleClassifier):
-        monkeypatch.setattr(estimator, "_budget", lambda *_: (40, 20))
+    budget = Budget(40, 20, "cosine")
+    for module in ("vq._rounds", "rivals._training"):
+        monkeypatch.setattr(f"vqpu.{module}.plan_budget", lambda *_, **__: budget)
     assert main(["demo", "--out", str(tmp_path / "demo.png")]) == 0
     captured = capsys.readouterr()
     for name in ("VQ K-means", "naive P against U", "supervised oracle", "alpha (true 0.50)"):
