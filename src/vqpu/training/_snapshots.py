@@ -16,7 +16,7 @@ from vqpu.persistence._tensors import fill_modules
 from vqpu.persistence._tensors import module_tensors as tensors_of
 from vqpu.persistence._values import decode, encode
 from vqpu.training._history import History
-from vqpu.training._stopping import Best, FixedBudget, StoppingRule
+from vqpu.training._stopping import Best, StoppingRule
 
 
 class Changing(NamedTuple):
@@ -45,12 +45,12 @@ class Snapshots(NamedTuple):
     ----------
     folder : CheckpointFolder
     changing : Changing
-    rule : StoppingRule or FixedBudget
+    rule : StoppingRule
     """
 
     folder: CheckpointFolder
     changing: Changing
-    rule: StoppingRule | FixedBudget
+    rule: StoppingRule
 
     def write(self, step: int, history: History, *, is_over: bool) -> None:
         """Write the state after ``step`` steps, just checked."""

@@ -15,7 +15,7 @@ from vqpu.training._history import Callback, CheckResult, Row
 from vqpu.training._loop import Objective, TrainingResult, train_with_checks
 from vqpu.training._progress import progress_reporter
 from vqpu.training._snapshots import Changing, Snapshots
-from vqpu.training._stopping import FixedBudget, StoppingRule
+from vqpu.training._stopping import StoppingRule
 
 
 class FitContext(NamedTuple):
@@ -95,7 +95,7 @@ class Stage(NamedTuple):
         For the progress shown.
     objective : Objective
     optimizer : Optimizer
-    rule : StoppingRule or FixedBudget
+    rule : StoppingRule
     state : Module
         What is copied at the best check.
     check : callable
@@ -116,7 +116,7 @@ class Stage(NamedTuple):
     title: str
     objective: Objective
     optimizer: torch.optim.Optimizer
-    rule: StoppingRule | FixedBudget
+    rule: StoppingRule
     state: nn.Module
     check: Callable[[int, dict[str, float]], CheckResult]
     budget: Budget
