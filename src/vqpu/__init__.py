@@ -22,7 +22,7 @@ _HOMES = {
     "stack_pu": "vqpu.base._labels",
 }
 
-_PACKAGES = ("errors", "files", "metrics", "priors", "rivals", "scenarios")
+_PACKAGES = ("errors", "files", "metrics", "priors", "rivals", "scenarios", "vq")
 
 __all__ = ["__version__", *_HOMES, *_PACKAGES]
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from vqpu import priors as priors
     from vqpu import rivals as rivals
     from vqpu import scenarios as scenarios
+    from vqpu import vq as vq
     from vqpu.base._labels import stack_pu as stack_pu
     from vqpu.datasets import make_pu as make_pu
     from vqpu.errors import VqpuError as VqpuError

@@ -1,8 +1,6 @@
 # What vqpu uses of scikit-learn's base classes, typed: with untyped bases mypy would accept any
 # attribute on an estimator.
-from typing import Any, TypeVar
-
-from typing_extensions import Self
+from typing import Any, Self, TypeVar
 
 _Estimator = TypeVar("_Estimator")
 
