@@ -14,7 +14,7 @@ from experiments.item import Config, Record, Row
 MISSING = "missing"
 COLLAPSED = "collapsed"
 
-_DEFAULT_STEPS = 4_000  # of every network estimator
+DEFAULT_STEPS = 4_000  # of every network estimator
 _SHOWN_SPAN = 20.0  # points below the best that a panel reaches down
 
 Measure = Callable[[Record], list[float]]  # fractions; several, where several checks are averaged
@@ -190,7 +190,7 @@ def sizes_text(records: Mapping[str, Record], *, of_checks_alone: bool = False) 
     configs = [record.config for record in records.values()]
     tasks = {config["task"]: _size(config) for config in configs}
     steps = {
-        config["parameters"].get("max_steps", _DEFAULT_STEPS)
+        config["parameters"].get("max_steps", DEFAULT_STEPS)
         for config in configs
         if config.get("method") != "pca-kmeans"  # which takes no steps
     }

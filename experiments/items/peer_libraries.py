@@ -32,7 +32,7 @@ _PINS = tuple(f"{name}{_EXTRAS.get(name, '')}=={number}" for name, number in PEE
 _SAME_AS_OURS = ("numpy", "scipy", "scikit-learn", "torch")  # so that only the methods differ
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _ENDED_FROM_OUTSIDE = (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
-_CHILD = Path(__file__).with_name("_peers_child.py")
+_CHILD = Path(__file__).with_name("peer_process.py")
 
 
 class PeerAnswer(NamedTuple):
@@ -121,7 +121,7 @@ def ask_peer(
     Parameters
     ----------
     library, method : str
-        A key of ``METHODS`` in ``_peers_child.py``.
+        A key of ``METHODS`` in ``peer_process.py``.
     X, y : ndarray of shape (n, d) and (n,)
         1 for labelled positives, 0 for unlabelled samples.
     X_test : ndarray of shape (n_test, d)

@@ -1,6 +1,6 @@
-"""Methods of pulearn and pu-toolbox, run by _peers.py in an environment that has only them.
+"""Methods of pulearn and pu-toolbox, run by peer_libraries.py in an environment that has only them.
 
-usage: python -I _peers_child.py LIBRARY METHOD SEED samples.npz answer.json
+usage: python -I peer_process.py LIBRARY METHOD SEED samples.npz answer.json
 
 Neither vqpu nor any true label is in reach here. Every method has its defaults. Where one needs a
 class prior it is given its own library's estimate, as that library's documentation has it.

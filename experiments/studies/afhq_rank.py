@@ -95,8 +95,8 @@ def run(config: Config, data_dir: Path | None) -> RunResult:
 
 
 def summary(records: list[Record]) -> str:
-    columns = ("seed", "image_size", "n_labeled", "n_unlabeled", "alpha", "alpha_estimate")
-    columns += ("n_steps", "precision_at_100", "seconds_fit", "seconds_rank")
+    columns = ["seed", "image_size", "n_labeled", "n_unlabeled", "alpha", "alpha_estimate"]
+    columns += ["n_steps", "precision_at_100", "seconds_fit", "seconds_rank"]
     rows = [[f"{record.values[name]:.5g}" for name in columns] for record in records]
     return (
         "Cats among cats and dogs by the command line alone: the share of cats in the top 100.\n\n"

@@ -66,7 +66,7 @@ def late_accuracy(record: Record) -> float:
 
 def highest_accuracy(record: Record) -> float:
     """Return the highest test accuracy of any check of the main stage, in points."""
-    return max(100 * row["accuracy"] for row in record.history if row["stage"] == 0)
+    return max(100 * float(row["accuracy"]) for row in record.history if row["stage"] == 0)
 
 
 def summary(records: list[Record]) -> str:

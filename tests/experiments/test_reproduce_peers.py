@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.items import Record, load_item
-from experiments.items import _peers_child as child
-from experiments.items._peers import PeerAnswer, ask_peer, peers_python, standardized
+from experiments.item import Record
+from experiments.items import peer_process as child
+from experiments.items import peers
+from experiments.items.peer_libraries import PeerAnswer, ask_peer, peers_python, standardized
 from vqpu.errors import DownloadError, InputError
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -157,7 +158,7 @@ def test_standardized__images_with_a_constant_pixel__hand_computed() -> None:
 
 
 def test_show__answers_failures_and_missing__all_told() -> None:
-    item = load_item("peers")
+    item = peers.ITEM
 
     def record(method: str, seed: int, metrics: dict[str, Any] | None) -> Record:
         sizes = {"n_positive": 8, "n_unlabeled": 20, "version": None}

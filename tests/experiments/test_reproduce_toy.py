@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from experiments.items._toy import (
+from experiments.items.toy import (
     NEGATIVE,
     POSITIVE,
     Bell,
