@@ -109,6 +109,11 @@ class Summary:
     draw: Callable[[Figure], None] | None = None
 
 
+def finished(records: Mapping[str, Record]) -> list[Record]:
+    """Return the runs that are there."""
+    return [record for record in records.values() if record.metrics is not None]
+
+
 def accept(config: Config, data_dir: Path | None) -> None:
     """Refuse nothing."""
 
@@ -169,7 +174,7 @@ def study(
     """
 
     def show(records: Mapping[str, Record], _: Mapping[str, Any]) -> Summary:
-        in_order = [records[run_id] for run_id in sorted(records)]
-        return Summary(summary([record for record in in_order if record.metrics is not None]))
+        in_order = {run_id: records[run_id] for run_id in sorted(records)}
+        return Summary(summary(finished(in_order)))
 
     return Item(expand, run, show, check=check, threads=threads)

@@ -193,15 +193,8 @@ def run_method(
     judge = _CheckJudge(problem) if judge_checks and method == "vq" else None
     started = time.perf_counter()
     model = fit_method(method, problem, seed=seed, parameters=parameters or {}, callback=judge)
-    metrics = {
-        "seconds": round(time.perf_counter() - started, 1),
-        "n_steps": model.n_steps_,
-        "n_members": len(model.network_.encoder.members),
-        "best_check": model.best_check_,
-        **scores(model.predict, problem),
-    }
-    if hasattr(model, "alpha_"):
-        metrics |= {"alpha_estimate": model.alpha_, "stop_reason": model.stop_reason_}
+    seconds = round(time.perf_counter() - started, 1)
+    metrics = {"seconds": seconds, **_fitted_metrics(model, problem)}
     if method == "vq":
         metrics["theoretical_alpha"] = model.theoretical_alpha_
     if hasattr(model, "warmup_history_"):

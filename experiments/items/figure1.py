@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import Field
 
-from experiments.item import Config, Item, ItemSettings, Record, Row, RunResult, Summary
+from experiments.item import Config, Item, ItemSettings, Record, Row, RunResult, Summary, finished
 from experiments.items.toy import (
     NEGATIVE,
     POSITIVE,
-    ToyAnswer,
-    answer_toy,
+    ToyClusters,
     best_border,
+    cluster_toy,
     draw_toy,
 )
 from experiments.summary import markdown_table, tidy
@@ -43,7 +43,7 @@ def expand(settings: Settings) -> dict[str, Config]:
 def run(config: Config, _: Path | None) -> RunResult:
     """Draw the example, cluster U, let P name the positive cluster."""
     sample = draw_toy(**config)
-    answer = answer_toy(sample.positive, sample.unlabeled)
+    answer = cluster_toy(sample.positive, sample.unlabeled)
     bayes = best_border()
     metrics = {
         "positive_center": answer.positive_center,
@@ -77,8 +77,7 @@ def show(records: Mapping[str, Record], _: Mapping[str, Any]) -> Summary:
         "positives say which cluster is positive.\n"
     )
     table = markdown_table(["run", *_COLUMNS.values()], map(_cells, rows))
-    done = [record for record in records.values() if record.metrics is not None]
-    return Summary(f"{notes}\n{table}", rows, lambda figure: _draw(figure, done))
+    return Summary(f"{notes}\n{table}", rows, lambda figure: _draw(figure, finished(records)))
 
 
 _COLUMNS = {
@@ -138,12 +137,12 @@ def _draw(figure: Figure, done: list[Record]) -> None:
         tidy(axes, grid=False)
 
 
-def _answer(record: Record) -> ToyAnswer:
+def _answer(record: Record) -> ToyClusters:
     values = record.metrics or {}
-    return ToyAnswer(values["positive_center"], values["negative_center"])
+    return ToyClusters(values["positive_center"], values["negative_center"])
 
 
-def _mark(axes: Any, answer: ToyAnswer) -> None:
+def _mark(axes: Any, answer: ToyClusters) -> None:
     axes.axvline(answer.border, color=_COLORS["border"], linewidth=1.2, linestyle="--")
     for center, name in (
         (answer.positive_center, "positive"),

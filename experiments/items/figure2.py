@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from experiments.item import Config, Item, ItemSettings, Record, Row, RunResult, Summary
+from experiments.item import Config, Item, ItemSettings, Record, Row, RunResult, Summary, finished
 from experiments.items.codes_map import (
     cluster_accuracies,
     index_clusters,
@@ -162,8 +162,7 @@ def show(records: Mapping[str, Record], _: Mapping[str, Any]) -> Summary:
         "positives, or the one that the truth would choose.\n"
     )
     table = markdown_table(list(rows[0]), [[str(cell) for cell in row.values()] for row in rows])
-    done = [record for record in records.values() if record.metrics is not None]
-    return Summary(f"{notes}\n{table}", rows, lambda figure: _draw(figure, done))
+    return Summary(f"{notes}\n{table}", rows, lambda figure: _draw(figure, finished(records)))
 
 
 def _row(name: str, record: Record) -> Row:

@@ -35,7 +35,7 @@ _ENDED_FROM_OUTSIDE = (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)
 _CHILD = Path(__file__).with_name("peer_process.py")
 
 
-class PeerAnswer(NamedTuple):
+class PeerResult(NamedTuple):
     """What a peer's method says.
 
     Attributes
@@ -115,7 +115,7 @@ def ask_peer(
     timeout: float,
     python: Path,
     threads: int,
-) -> PeerAnswer:
+) -> PeerResult:
     """Fit one method of a peer and let it answer.
 
     Parameters
@@ -147,7 +147,7 @@ def ask_peer(
                 env=os.environ | dict.fromkeys(_THREADS, str(threads)),
             )
         except subprocess.TimeoutExpired:
-            return PeerAnswer(None, None, None, f"no answer within {timeout:g} seconds")
+            return PeerResult(None, None, None, f"no answer within {timeout:g} seconds")
         if done.returncode == NOT_INSTALLED:
             raise InputError(
                 f"{library} cannot be imported in {python.parent.parent}: {_last_line(done.stderr)}"
@@ -159,13 +159,13 @@ def ask_peer(
                 "of memory. Run it again with fewer workers."
             )
         if done.returncode or not answer.exists():
-            return PeerAnswer(None, None, None, _last_line(done.stderr))
+            return PeerResult(None, None, None, _last_line(done.stderr))
         found = json.loads(answer.read_text(encoding="utf-8"))
     called = np.array([call == "1" for call in found["called"]], dtype=bool)
     if len(called) != len(X_test):
         failure = f"{len(called)} answers for {len(X_test)} samples"
-        return PeerAnswer(None, None, None, failure)
-    return PeerAnswer(called, found["seconds"], found["prior"])
+        return PeerResult(None, None, None, failure)
+    return PeerResult(called, found["seconds"], found["prior"])
 
 
 def _last_line(text: str) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from experiments.item import Config, Item, ItemSettings, Record, Row, RunResult, Summary
-from experiments.items.peer_libraries import PEERS, PeerAnswer, ask_peer, peers_python, standardized
+from experiments.items.peer_libraries import PEERS, PeerResult, ask_peer, peers_python, standardized
 from experiments.items.peer_process import METHODS
 from experiments.methods import make_method
 from experiments.problems import check_task, draw_problem
@@ -101,7 +101,7 @@ def run(config: Config, data_dir: Path | None) -> RunResult:
     return RunResult({**metrics, **_scores(answer.called, problem.y_test == 1)}, [])
 
 
-def _answer(config: Config, problem: Any) -> PeerAnswer:
+def _answer(config: Config, problem: Any) -> PeerResult:
     library, _, method = config["method"].partition(" ")
     if config["method"] == _OURS:
         return _ask_ours(config, problem)
@@ -121,15 +121,15 @@ def _answer(config: Config, problem: Any) -> PeerAnswer:
     )
 
 
-def _ask_ours(config: Config, problem: Any) -> PeerAnswer:
+def _ask_ours(config: Config, problem: Any) -> PeerResult:
     model = _make_ours(config, problem.augment)
     started = time.perf_counter()
     try:
         model.fit(problem.X, problem.y)
     except CollapsedCodesError as error:
-        return PeerAnswer(None, None, None, str(error))
+        return PeerResult(None, None, None, str(error))
     called = model.predict(problem.X_test) == 1
-    return PeerAnswer(called, time.perf_counter() - started, model.alpha_)
+    return PeerResult(called, time.perf_counter() - started, model.alpha_)
 
 
 def _make_ours(config: Config, augment: str) -> Any:
@@ -137,14 +137,14 @@ def _make_ours(config: Config, augment: str) -> Any:
     return make_method("vq", {**settings, **config["parameters"]})
 
 
-def _ask_forest(X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], seed: int) -> PeerAnswer:
+def _ask_forest(X: NDArray[Any], y: NDArray[Any], X_test: NDArray[Any], seed: int) -> PeerResult:
     """P against U by a forest, both sets of equal weight: what one tries first."""
     from sklearn.ensemble import RandomForestClassifier
 
     started = time.perf_counter()
     model = RandomForestClassifier(class_weight="balanced", random_state=seed).fit(X, y)
     called = model.predict(X_test) == 1
-    return PeerAnswer(called, time.perf_counter() - started, None)
+    return PeerResult(called, time.perf_counter() - started, None)
 
 
 def _scores(called: NDArray[np.bool_] | None, truth: NDArray[np.bool_]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from pydantic import Field
 
-from experiments.item import Config, Item, ItemSettings, Record, Row, RunResult, Summary
+from experiments.item import Config, Item, ItemSettings, Record, Row, RunResult, Summary, finished
 from experiments.items.wide_network import (
     Floats,
     Linearised,
@@ -191,8 +191,7 @@ def show(records: Mapping[str, Record], _: Mapping[str, Any]) -> Summary:
         "that its definition allows.\n"
     )
     table = markdown_table(list(rows[0]), [[*map(_cell, row.values())] for row in rows])
-    done = [record for record in records.values() if record.metrics is not None]
-    return Summary(f"{notes}\n{table}", rows, lambda figure: _draw(figure, done))
+    return Summary(f"{notes}\n{table}", rows, lambda figure: _draw(figure, finished(records)))
 
 
 _SHOWN = {

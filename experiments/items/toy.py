@@ -42,7 +42,7 @@ class ToySample(NamedTuple):
     is_positive: NDArray[np.bool_]
 
 
-class ToyAnswer(NamedTuple):
+class ToyClusters(NamedTuple):
     """Two clusters of U.
 
     Attributes
@@ -84,14 +84,14 @@ def draw_toy(n_positive: int, n_unlabeled: int, seed: int) -> ToySample:
     return ToySample(positive, rng.normal(means, np.sqrt(variances)), is_positive)
 
 
-def answer_toy(positive: Floats, unlabeled: Floats) -> ToyAnswer:
+def cluster_toy(positive: Floats, unlabeled: Floats) -> ToyClusters:
     """Cluster U into two; the labelled positives say which cluster is positive.
 
     On a line the best two clusters are found exactly, so nothing depends on a start.
     """
     first, second = two_means_line(unlabeled)
     is_first_nearer = np.abs(positive - first).mean() <= np.abs(positive - second).mean()
-    return ToyAnswer(first, second) if is_first_nearer else ToyAnswer(second, first)
+    return ToyClusters(first, second) if is_first_nearer else ToyClusters(second, first)
 
 
 def best_border() -> float:

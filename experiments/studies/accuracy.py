@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.item import Config, Record, RunResult, Seeds, study
+from experiments.item import Config, Record, RunResult, Seeds, finished, study
 from experiments.judged import run_method
 from experiments.problems import draw_problem
 from experiments.summary import markdown_table
@@ -40,7 +40,7 @@ def image_records() -> list[Record]:
     from experiments.runner import Request, read_item  # which knows this study
 
     table2 = Request("table2", paper_dir=ROOT / "paper", results_dir=ROOT / "results", only="_vq_")
-    return [record for record in read_item(table2).values() if record.metrics is not None]
+    return finished(read_item(table2))
 
 
 def summary(records: list[Record]) -> str:
