@@ -58,5 +58,14 @@ accuracy: $(VENV)/.installed
 	$(EXPERIMENTS) table2 --only _vq_ $(DATA) $(ARGS)
 	$(EXPERIMENTS) accuracy $(ARGS)
 
+# Source and wheel in dist/, and a look at what is in them.
+.PHONY: dist
+dist: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,dist]'
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python tools/check_dist.py dist
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache

@@ -156,7 +156,7 @@ def onnx_ratios(folder: Path, side: int, threads: int, rounds: int) -> dict[str,
     X = rng.integers(0, 200, (1000, side, side, 3), dtype=np.uint8)
     X[:500, ..., 0] += 50
     y = (np.arange(1000) < 250).astype(np.int64)
-    model = VQKMeansClassifier(max_steps=60, check_every=20, n_members=1, random_state=0).fit(X, y)
+    model = VQKMeansClassifier(max_steps=60, n_members=1, random_state=0).fit(X, y)
     export_onnx(model, folder / "model.onnx", sample_shape=X.shape[1:], dtype="uint8")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads

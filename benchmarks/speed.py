@@ -24,11 +24,18 @@ from sklearn.cluster import KMeans
 from torch import nn
 
 from vqpu import VQKMeansClassifier
+from vqpu.base._split import draw_check_sample, split_holdout
 from vqpu.base._two_means import two_means_codes
+from vqpu.estimators._encoder import make_ensemble
+from vqpu.estimators._validation import check_training_data
 from vqpu.nn import nearest_code, nearest_code_pruned
 from vqpu.priors import estimate_prior
-from vqpu.training import split_holdout, take_step
+from vqpu.training import FitContext, RowMaker
+from vqpu.training._loop import take_step
+from vqpu.vq._check import Checker
+from vqpu.vq._network import VQNetwork
 from vqpu.vq._objective import make_optimizer
+from vqpu.vq._rounds import make_objective
 
 CPU = torch.device("cpu")
 
@@ -48,13 +55,18 @@ class Bench:
     def __init__(self, n: int) -> None:
         self.X, self.y = images(n)
         self.model = VQKMeansClassifier(random_state=0)
-        self.source, labels = self.model._check_training_data(self.X, self.y)
-        self.split = split_holdout(labels.is_positive, self.model.holdout, 1, 0)
-        self.objective = self.model._make_objective(self.source, self.split, 0, CPU)
+        source, labels = check_training_data(self.model, self.X, self.y)
+        split = split_holdout(labels.is_positive, self.model.holdout, 1, 0)
+        settings, moments = self.model._settings(source), source.moments()
+        context = FitContext(source, moments, split, draw_check_sample(split, 0), 0, CPU)
+        self.objective = make_objective(context, settings, split)
         self.optimizer = make_optimizer(self.objective.network, 1e-3, "follow", 0.05)
-        self.checker = self.model._make_checker(self.objective, self.source, self.split, 0, CPU)
+        encoder, codebook = self.objective.average.averaged, self.objective.network.codebook
+        rows = RowMaker(self.objective.feeds[0].batches.steps_per_epoch)
+        averaged = VQNetwork(encoder, codebook, "codes").eval()
+        self.checker = Checker(context, split, averaged, settings.variant, rows)
         self.step = 0
-        self.bare = self.model._make_encoder(self.source, 64, 1).members[0]
+        self.bare = make_ensemble(settings.spec, moments).members[0]
         self.bare_optimizer = torch.optim.Adam(self.bare.parameters(), fused=True)
         batch = torch.randn(self.model.batch_size, 3, 32, 32)
         self.batch = batch.contiguous(memory_format=torch.channels_last)
@@ -74,7 +86,7 @@ class Bench:
     def our_epoch(self) -> None:
         for _ in range(self.objective.feeds[0].batches.steps_per_epoch):
             self.our_step()
-        self.checker(self.step, {})
+        self.checker.check(self.step, {})
 
     def bare_epoch(self) -> None:
         for _ in range(self.objective.feeds[0].batches.steps_per_epoch):
@@ -92,7 +104,7 @@ def training_ratios() -> dict[str, float]:
 
 def prediction_ratios() -> dict[str, float]:
     X, y = images(4096)
-    model = VQKMeansClassifier(random_state=0, max_steps=40, check_every=20).fit(X, y)
+    model = VQKMeansClassifier(random_state=0, max_steps=40).fit(X, y)
     bare: nn.Module = model.network_.encoder.eval()
     batches = [torch.from_numpy(X[i : i + 256]).permute(0, 3, 1, 2) for i in range(0, 4096, 256)]
 

@@ -19,8 +19,8 @@ from experiments.problems import Problem
 from vqpu.base._source import ArraySource
 from vqpu.errors import CollapsedCodesError, VqpuWarning
 from vqpu.priors._posterior import RAISED_BY, fit_posterior
-from vqpu.training import History
-from vqpu.vq import Check
+from vqpu.training import CheckResult, History
+from vqpu.vq._network import Encodings, VQNetwork
 
 RAISED_BY_TRIED = (0.0, 1.0, 3.0, 6.0)  # standard errors, for the study of the border
 
@@ -61,14 +61,13 @@ class TestJudge:
         """Test samples that a check is judged on."""
         return len(self._sample)
 
-    def __call__(self, check: Any) -> None:
+    def __call__(self, check: CheckResult) -> None:
         """Add a row for a check."""
         seconds, began = self.seconds, time.perf_counter()
-        stage = 0 if isinstance(check, Check) else check.stage
-        if self.rows and stage != self.rows[-1]["stage"]:
+        if self.rows and check.stage != self.rows[-1]["stage"]:
             self._epochs_before = self.rows[-1]["epoch"]
         row = {
-            "stage": stage,
+            "stage": check.stage,
             "step": check.row["step"],
             "epoch": self._epochs_before + check.row["epoch"],
             "seconds": seconds,
@@ -86,17 +85,26 @@ class TestJudge:
         return history.rows
 
 
-def _accuracies(check: Any, source: ArraySource, truth: NDArray[np.bool_]) -> dict[str, float]:
+def _accuracies(
+    check: CheckResult, source: ArraySource, truth: NDArray[np.bool_]
+) -> dict[str, float]:
     """Return the accuracy of a check, for VQ K-means also that of the nearest centre."""
-    if not isinstance(check, Check):
+    if check.held_out is None:
         return {"accuracy": float(np.mean((check.log_odds(source) > 0) == truth))}
-    encodings = check.encode(source)
-    nearest = check.answer.clusters.place(encodings.representation) > 0.5
-    answered = check.answer.log_odds(encodings) > 0
+    encodings = _encode(check, source)
+    nearest = check.decision_rule.clusters.place(encodings.representation) > 0.5
+    called = check.decision_rule.log_odds(encodings) > 0
     return {
-        "accuracy": float(np.mean(answered == truth)),
+        "accuracy": float(np.mean(called == truth)),
         "nearest_center": float(np.mean(nearest == truth)),
     }
+
+
+def _encode(check: CheckResult, source: ArraySource) -> Encodings:
+    """Return what the network of VQ K-means says of all samples of a source."""
+    network = check.network
+    assert isinstance(network, VQNetwork)
+    return network.encode(source, None, check.device)
 
 
 def run_judged(
@@ -214,10 +222,11 @@ class _CheckJudge:
         self._truth = problem.truth[unlabeled] == 1
         self.rows: list[dict[str, float]] = []
 
-    def __call__(self, check: Check) -> None:
-        encodings = check.encode(self._source)
-        held_out = check.judged.projections()
-        called = {"nearest-center": check.answer.clusters.place(encodings.representation) > 0.5}
+    def __call__(self, check: CheckResult) -> None:
+        encodings = _encode(check, self._source)
+        held_out = check.held_out.projections()
+        places = check.decision_rule.clusters.place(encodings.representation)
+        called = {"nearest-center": places > 0.5}
         for raised_by in RAISED_BY_TRIED:
             posterior = fit_posterior(*held_out, raised_by=raised_by)
             called[f"posterior+{raised_by:g}"] = posterior.log_odds(encodings.projection) > 0
@@ -246,9 +255,10 @@ def rounded(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def held_out_unlabeled(check: Check) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def held_out_unlabeled(check: CheckResult) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the unlabelled samples that a check looked at, and the log odds it gives them.
 
     Every sample is judged by the member that was kept from it.
     """
-    return check.judged.indices.unlabeled, check.answer.held_out_log_odds(check.judged)[1]
+    log_odds = check.decision_rule.held_out_log_odds(check.held_out)[1]
+    return check.held_out.indices.unlabeled, log_odds

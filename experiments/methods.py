@@ -6,16 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from experiments.problems import Problem
-from vqpu import OracleClassifier, VQKMeansClassifier
+from vqpu.base._registry import METHODS as REGISTERED
 from vqpu.errors import InputError, did_you_mean
-from vqpu.estimators._saving import plain_parameters
-from vqpu.rivals import PU_RIVALS
+from vqpu.persistence._saving import plain_parameters
 
-METHODS: dict[str, Any] = {
-    "vq": VQKMeansClassifier,
-    "oracle": OracleClassifier,
-    **PU_RIVALS,
-}
+METHODS = {method.name: method for method in REGISTERED if method.is_saved}  # no mere wrappers
 _GROUP = "variant__"  # of parameters that are flat in settings and records
 
 
@@ -27,22 +22,11 @@ def make_method(method: str, parameters: dict[str, Any]) -> Any:
     method : str
         A key of ``METHODS``.
     parameters : dict
-        Changes of the defaults.
+        Changes of the defaults, by name, those of a variant as well.
     """
     if method not in METHODS:
         raise InputError(f"Unknown method {method!r}. Valid methods are {list(METHODS)}.")
-    return make_estimator(METHODS[method], parameters)
-
-
-def make_estimator(kind: Any, parameters: dict[str, Any]) -> Any:
-    """Return an estimator of a class of ours; wrong names and values of parameters are refused.
-
-    Parameters
-    ----------
-    kind : type
-    parameters : dict
-        By name, those of a variant as well.
-    """
+    kind: Any = METHODS[method].load_class()
     own, known = kind().get_params(deep=False), flat_parameters(kind())
     for name in parameters:
         if name not in known:

@@ -7,9 +7,11 @@ import platform
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import torch
 from filelock import FileLock, Timeout
 
 from experiments.item import Config, Record
@@ -123,17 +125,8 @@ def locked(path: Path) -> Iterator[None]:
 
 def environment() -> dict[str, Any]:
     """Return what a figure may depend on besides its seed."""
-    import numpy
-    import sklearn
-    import torch
-
-    import vqpu
-
     return {
-        "vqpu": vqpu.__version__,
-        "torch": torch.__version__,
-        "scikit-learn": sklearn.__version__,
-        "numpy": numpy.__version__,
+        **{name: version(name) for name in ("vqpu", "torch", "scikit-learn", "numpy")},
         "python": platform.python_version(),
         "machine": platform.machine(),
         "threads": torch.get_num_threads(),

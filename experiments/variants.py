@@ -12,10 +12,10 @@ from unittest.mock import patch
 import torch
 from torch import Tensor, nn
 
-import vqpu.vq
 from vqpu.base._seeding import Stream, torch_generator
 from vqpu.errors import InputError
 from vqpu.nn import Codebook, ConvEncoder
+from vqpu.vq._network import draw_codebook
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def varied_codebook(
 ) -> Iterator[None]:
     """Let fits within the block draw or place the codebook differently.
 
-    ``vqpu.vq.draw_codebook`` is replaced in every module that has it.
+    The function ``draw_codebook`` is replaced in every module of ours that has it.
 
     Parameters
     ----------
@@ -33,12 +33,11 @@ def varied_codebook(
     anchor_gap : float or None
         Moves c_m towards c_1, to this share of the distance that was drawn: mu_P near mu_U.
     """
-    plain = vqpu.vq.draw_codebook
 
     def draw(*sizes: int, generator: torch.Generator, **how: Any) -> Codebook:
         if codebook_seed is not None:
             generator = torch_generator(codebook_seed, Stream.CODEBOOK)
-        book = plain(*sizes, generator=generator, **how)
+        book = draw_codebook(*sizes, generator=generator, **how)
         if anchor_gap is not None:
             _move_anchor(book, anchor_gap)
         return book
@@ -46,7 +45,7 @@ def varied_codebook(
     users = [
         module
         for name, module in sys.modules.items()
-        if name.startswith("vqpu.") and getattr(module, "draw_codebook", None) is plain
+        if name.startswith("vqpu.") and getattr(module, "draw_codebook", None) is draw_codebook
     ]
     with ExitStack() as stack:
         for module in users:

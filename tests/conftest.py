@@ -54,7 +54,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def from_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model without evidence."""
+    """A model without a training sample."""
     rng = np.random.default_rng(0)
     X, y = vqpu.stack_pu(rng.normal(2, 1, (60, 5)), rng.normal(-1, 2, (120, 5)))
     path = tmp_path_factory.mktemp("python") / "model"

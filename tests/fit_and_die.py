@@ -29,6 +29,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from tests.support import with_parts
 from vqpu import VQKMeansClassifier
 
 # What a checkpoint write asks of the system.
@@ -68,7 +69,7 @@ def small_model(**parameters: Any) -> VQKMeansClassifier:
         "encoder": small_encoder, "max_steps": 30, "check_every": 5, "patience": 50,
         "codebook_size": 8, "vector_dim": 4, "n_members": 1, "random_state": 0,
     }  # fmt: skip
-    return VQKMeansClassifier(**{**settings, **parameters})
+    return with_parts(**{**settings, **parameters})
 
 
 def digest_of(model: VQKMeansClassifier, X: NDArray[Any]) -> str:

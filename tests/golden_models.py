@@ -51,7 +51,7 @@ def _models() -> dict[str, Any]:
     return {
         "vectors": vqpu.VQKMeansClassifier(**small, n_vectors=2, codebook_size=8),
         "images": vqpu.VQKMeansClassifier(**small, codebook_size=8),
-        "rival": vqpu.NNPUClassifier(**small, encoder=small_encoder, alpha=0.5),
+        "rival": vqpu.rivals.NNPUClassifier(**small, encoder=small_encoder, alpha=0.5),
     }
 
 
@@ -66,7 +66,7 @@ def _thin_out(model: Any) -> None:
 
 
 def main() -> None:
-    y = np.repeat(["heap", "wanted"], [40, 20])[::-1]
+    y = np.repeat(["unlabelled", "wanted"], [40, 20])[::-1]
     scores = {}
     for name, model in _models().items():
         X = golden_samples(name)

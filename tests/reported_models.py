@@ -11,6 +11,8 @@ from PIL import Image
 
 from tests.command_line import QUICK
 from vqpu.cli import main
+from vqpu.persistence._model import read_model
+from vqpu.report._training_sample import TrainingSample, read_training_sample
 
 HOSTILE = '<script>document.title="owned"<!--'
 LONG = "a_column_with_a_name_that_is_longer_than_a_telephone_is_wide"
@@ -18,16 +20,20 @@ N_NOISE = 10
 
 
 def fit_pictures(folder: Path) -> Path:
-    """Reddish pictures are wanted; one of the heap has a hostile name. Return the model."""
+    """Reddish pictures are wanted; one unlabelled one has a hostile name. Return the model."""
     rng = np.random.default_rng(0)
-    for name, is_red, count in (("reds", True, 40), ("heap", True, 25), ("heap", False, 55)):
+    for name, is_red, count in (
+        ("reds", True, 40),
+        ("unlabeled", True, 25),
+        ("unlabeled", False, 55),
+    ):
         (folder / name).mkdir(parents=True, exist_ok=True)
         for number in range(count):
             pixels = rng.integers(0, 120, (24, 24, 3), dtype=np.uint8)
             pixels[..., 0 if is_red else 2] += 120
             kind = "red" if is_red else "blue"
             Image.fromarray(pixels).save(folder / name / f"{kind}{number:03}{HOSTILE}.png")
-    sources = ["--positives", folder / "reds", "--unlabeled", folder / "heap"]
+    sources = ["--positives", folder / "reds", "--unlabeled", folder / "unlabeled"]
     return _fit(folder, [*sources, "--image-size", 16])
 
 
@@ -47,6 +53,13 @@ def fit_rows(folder: Path) -> Path:
             rows.writerow([f"r{number}", *rng.normal(size=N_NOISE), x, kind, known])
     labels = ["--label", "known", "--positive", "yes", "--id", "key"]
     return _fit(folder, [folder / "data.csv", *labels])
+
+
+def kept_sample(model: Path) -> TrainingSample:
+    """The sample of its training data that a model directory holds."""
+    sample = read_training_sample(read_model(model))
+    assert sample is not None
+    return sample
 
 
 def _fit(folder: Path, arguments: list[object]) -> Path:

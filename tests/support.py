@@ -7,6 +7,7 @@ from typing import Any
 from torch import nn
 
 from vqpu import VQKMeansClassifier
+from vqpu.vq._variant import VARIANT_FIELDS
 
 # For tests that are not about learning.
 FAST: dict[str, Any] = {
@@ -26,7 +27,15 @@ def fast_classifier(**parameters: Any) -> VQKMeansClassifier:
         "n_rounds": 1,
         "random_state": 0,
     }
-    return VQKMeansClassifier(**{**settings, **parameters})
+    return with_parts(**{**settings, **parameters})
+
+
+def with_parts(**parameters: Any) -> VQKMeansClassifier:
+    """A classifier whose parameters may be parts of the variant by their plain names."""
+    parts = {name: value for name, value in parameters.items() if name in VARIANT_FIELDS}
+    plain = {name: value for name, value in parameters.items() if name not in VARIANT_FIELDS}
+    named = {f"variant__{name}": value for name, value in parts.items()}
+    return VQKMeansClassifier(**plain).set_params(**named)
 
 
 def linear_encoder(shape: tuple[int, ...], dim: int) -> nn.Module:

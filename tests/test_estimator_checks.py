@@ -8,7 +8,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.support import fast_classifier
-from vqpu import (
+from vqpu.rivals import (
     VQVAE,
     BaggingPUClassifier,
     CVIRClassifier,

@@ -39,6 +39,8 @@ NUMBERS = ("alpha_", "theoretical_alpha_", "positive_share_", "n_steps_", "best_
 ARRAYS = ("cluster_centers_", "oob_scores_")
 MODULES = ("network_", "generator_")
 
+_TIMES = ("epoch", "seconds")  # one method has them on one side only
+
 
 class Samples(NamedTuple):
     """Training samples, their labels, and samples to predict."""
@@ -111,6 +113,7 @@ VQ_ON_IMAGES: dict[str, Case] = {
     "vq-grey-2-members-2-rounds": Case(
         "VQKMeansClassifier", "grey", VQ | PICTURES | {"n_members": 2, "n_rounds": 2}
     ),
+    "vq-grey-defaults": Case("VQKMeansClassifier", "grey", {"max_steps": 20, "random_state": 0}),
     "vq-grey-paper": Case("VQKMeansClassifier", "grey", VQ | PICTURES | PAPER),
     "vq-colour-flip-shift": Case(
         "VQKMeansClassifier", "colour", VQ | PICTURES | {"augment": "flip+shift"}
@@ -122,6 +125,7 @@ RIVALS: dict[str, Case] = {
     "naive-plain-weights": Case(
         "NaivePUClassifier", "vectors", RIVAL | {"schedule": "constant", "weight_average": 0.0}
     ),
+    "naive-many-2-members": Case("NaivePUClassifier", "many", RIVAL | {"n_members": 2}),
     "oracle": Case("OracleClassifier", "labelled", RIVAL | {"class_prior": 0.4}),
     "tedn": Case("TEDnClassifier", "vectors", RIVAL),
     "tedn-sgd-2-members": Case(
@@ -131,7 +135,7 @@ RIVALS: dict[str, Case] = {
     ),
     "cvir-known-alpha": Case("CVIRClassifier", "vectors", RIVAL | {"alpha": 0.5}),
     "nnpu-known-alpha": Case("NNPUClassifier", "vectors", RIVAL | {"alpha": 0.4}),
-    "nnpu-estimated-alpha": Case("NNPUClassifier", "vectors", RIVAL | {"alpha": None}),
+    "nnpu-estimated-alpha": Case("NNPUClassifier", "vectors", RIVAL | {"n_members": 2}),
     "upu": Case("UPUClassifier", "vectors", RIVAL | {"alpha": 0.5}),
     "distpu": Case("DistPUClassifier", "vectors", RIVAL | {"alpha": 0.5}),
     "vpu": Case("VPUClassifier", "vectors", RIVAL),
@@ -148,6 +152,7 @@ CASES: dict[str, Case] = {
     "vq-defaults": Case("VQKMeansClassifier", "vectors", {"max_steps": 40, "random_state": 0}),
     **{f"vq-{name}": Case("VQKMeansClassifier", "vectors", VQ | own)
        for name, own in VQ_ON_VECTORS.items()},
+    "vq-many": Case("VQKMeansClassifier", "many", VQ),
     **VQ_ON_IMAGES,
     **RIVALS,
 }  # fmt: skip
@@ -173,10 +178,11 @@ def draw_images(
 
 
 def draw_samples(kind: str) -> Samples:
-    """Return 80 labelled positives, 160 unlabelled samples of which half are, and 60 new ones."""
+    """Return labelled positives, twice as many unlabelled of which half are, and 60 new samples."""
     rng = np.random.default_rng(7)
-    truth = np.repeat([1, 0], [160, 80])
-    y = truth if kind == "labelled" else np.repeat([1, 0], [80, 160])
+    n = 1200 if kind == "many" else 80
+    truth = np.repeat([1, 0], [2 * n, n])
+    y = truth if kind == "labelled" else np.repeat([1, 0], [n, 2 * n])
     order = rng.permutation(len(y))
     is_positive = np.concatenate([truth[order], np.arange(60) % 2]).astype(bool)
     if kind in ("grey", "colour"):
@@ -186,12 +192,17 @@ def draw_samples(kind: str) -> Samples:
     return Samples(X[: len(y)], y[order], X[len(y) :])
 
 
+def find_class(name: str) -> Any:
+    """Return a class of vqpu by its name, from wherever the checkout offers it."""
+    package = importlib.import_module("vqpu")
+    if hasattr(package, name):
+        return getattr(package, name)
+    return getattr(importlib.import_module("vqpu.rivals"), name)
+
+
 def make_model(case: Case) -> Any:
     """Return the unfitted estimator; what its class does not list is one of its variant's."""
-    everywhere = importlib.import_module("vqpu"), importlib.import_module("vqpu.rivals")
-    cls = next(
-        getattr(home, case.estimator) for home in everywhere if hasattr(home, case.estimator)
-    )
+    cls = find_class(case.estimator)
     listed = cls().get_params(deep=False)
     own = {name: value for name, value in case.parameters.items() if name in listed}
     grouped = {f"variant__{name}": case.parameters[name] for name in case.parameters.keys() - own}
@@ -211,6 +222,12 @@ def digest_module(module: nn.Module) -> str:
     return hashlib.sha256(" ".join(tensors).encode()).hexdigest()
 
 
+def digest_rows(rows: Iterable[dict[str, Any]]) -> str:
+    """Return SHA-256 of all checks' numbers but times."""
+    plain = [{name: value for name, value in row.items() if name not in _TIMES} for row in rows]
+    return hashlib.sha256(repr(plain).encode()).hexdigest()
+
+
 def describe(model: Any, new: NDArray[Any]) -> Facts:
     """Return what a fitted model says and consists of, in digests and numbers."""
     facts = {name: digest_array(getattr(model, name)(new)) for name in present(model, METHODS)}
@@ -218,8 +235,8 @@ def describe(model: Any, new: NDArray[Any]) -> Facts:
     facts |= {name: digest_array(getattr(model, name)) for name in present(model, ARRAYS)}
     facts |= {name: digest_module(getattr(model, name)) for name in present(model, MODULES)}
     if hasattr(model, "history_"):
-        losses = [float(row["loss"]) for row in model.history_]
-        facts |= {"last loss": repr(losses[-1]), "losses": digest_array(losses)}
+        facts["last loss"] = repr(float(model.history_[-1]["loss"]))
+        facts["history"] = digest_rows(model.history_)
     if hasattr(model, "sample"):
         facts["sample"] = digest_array(model.sample(5, random_state=0))
     return facts

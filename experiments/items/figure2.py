@@ -19,10 +19,9 @@ from experiments.items.codes_map import (
     vector_clusters,
     vectors_of,
 )
-from experiments.methods import make_estimator, make_method
+from experiments.methods import make_method
 from experiments.problems import check_task, draw_problem
 from experiments.summary import markdown_table
-from vqpu.rivals import VQVAE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,9 +101,8 @@ def run(config: Config, data_dir: Path | None) -> RunResult:
 def _make(config: Config, augment: str) -> Any:
     """Return the VQ-VAE, which will see P and U without labels, or the method."""
     settings = {"random_state": config["seed"], **config["parameters"]}
-    if config["model"] == "vqvae":
-        return make_estimator(VQVAE, settings)
-    return make_method("vq", {"augment": augment, **settings})
+    given = {} if config["model"] == "vqvae" else {"augment": augment}
+    return make_method(config["model"], {**given, **settings})
 
 
 def _accuracies(

@@ -26,7 +26,7 @@ from experiments.item import Config, Record, RunResult, Seeds, study
 from experiments.judged import run_method, scores
 from experiments.problems import Problem
 from experiments.summary import markdown_table
-from vqpu import BaggingPUClassifier, ElkanNotoClassifier
+from vqpu.rivals import BaggingPUClassifier, ElkanNotoClassifier
 
 SETTINGS = {"separated": (3, 4.0), "overlapping": (5, 2.0)}  # columns, distance of the means
 ALPHAS = (0.3, 0.6)

@@ -20,7 +20,7 @@ from experiments.methods import fit_method
 from experiments.problems import draw_problem
 from experiments.studies.study import ALPHAS, CASES
 from experiments.summary import markdown_table
-from vqpu.vq import Check
+from vqpu.training import CheckResult
 
 TASKS = ("breast-cancer", "wide-noise", "nonlinear", "digits-even-odd")
 N_ROUNDS = 3
@@ -33,7 +33,7 @@ class RoundJudge:
         self._truth = truth
         self.rows: list[dict[str, float]] = []
 
-    def __call__(self, check: Check) -> None:
+    def __call__(self, check: CheckResult) -> None:
         indices, log_odds = held_out_unlabeled(check)
         truth = self._truth[indices] == 1
         columns = ("round", "step", "seconds", "holdout_loss", "alpha")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vqpu.training import BalancedBatches, PlainBatches
+from vqpu.base._batches import BalancedBatches, PlainBatches
 
 
 def test_batches__one_epoch__every_unlabelled_sample_once() -> None:

@@ -16,8 +16,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help__names_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     words = capsys.readouterr().out.split()
-    names = "fit predict rank inspect report evaluate export compare data reproduce demo"
+    names = "fit predict rank inspect report evaluate export compare data demo"
     assert not [name for name in names.split() if name not in words]
+    assert "reproduce" not in words, "the paper's experiments are not shipped"
 
 
 def test_unknown_command__usage_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -37,7 +38,8 @@ def test_demo__no_such_folder__refused_in_one_line(
 def test_demo__short__table_and_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vqpu import NaivePUClassifier, OracleClassifier, VQKMeansClassifier
+    from vqpu import VQKMeansClassifier
+    from vqpu.rivals import NaivePUClassifier, OracleClassifier
 
     for estimator in (VQKMeansClassifier, NaivePUClassifier, OracleClassifier):
         monkeypatch.setattr(estimator, "_budget", lambda *_: (40, 20))

@@ -192,7 +192,7 @@ def test_bad_target__refused_before_the_model_is_read(
         raise AssertionError("the model was read")
 
     monkeypatch.setattr("vqpu.files._prediction.open_model", work)
-    monkeypatch.setattr("vqpu.files.open_model", work)
+    monkeypatch.setattr("vqpu.files._models.open_model", work)
     assert main([part.format(place=place, new=tmp_path) for part in line.split()]) in (1, 2)
 
 

@@ -12,13 +12,14 @@ from PIL import Image
 
 import vqpu
 from tests.command_line import QUICK, fit_table, read_csv, run, run_json, write_table
+from tests.reported_models import kept_sample
 from tests.support import fast_classifier
 from vqpu.cli import main
 from vqpu.cli._fit import _print_comparison
 from vqpu.files import PUData
 from vqpu.files._comparison import METHODS, compare
+from vqpu.persistence import _bundle
 from vqpu.persistence._model import read_extra
-from vqpu.report._training_sample import read_training_sample
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
@@ -43,11 +44,11 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two folders and the model that the command line makes of them."""
     folder, rng = tmp_path_factory.mktemp("pictures"), np.random.default_rng(0)
     draw_pictures(folder / "reds", 40, True, rng)
-    draw_pictures(folder / "heap", 25, True, rng)
-    draw_pictures(folder / "heap", 55, False, rng)
+    draw_pictures(folder / "unlabeled", 25, True, rng)
+    draw_pictures(folder / "unlabeled", 55, False, rng)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        arguments = ["--positives", folder / "reds", "--unlabeled", folder / "heap"]
+        arguments = ["--positives", folder / "reds", "--unlabeled", folder / "unlabeled"]
         arguments += ["--image-size", 16, "--out", folder / "model", *QUICK]
         assert main(["fit", *map(str, arguments)]) == 0
     return folder
@@ -84,8 +85,8 @@ def test_fit__table__model_knows_columns_and_categories(table: Path) -> None:
 def test_predict__pictures__one_row_a_file_as_the_model_says(
     ending: str, pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out = tmp_path / f"answers.{ending}"
-    done = run_json(capsys, "predict", pictures / "model", pictures / "heap", "--out", out)
+    out = tmp_path / f"predictions.{ending}"
+    done = run_json(capsys, "predict", pictures / "model", pictures / "unlabeled", "--out", out)
     assert done["n_rows"] == 80
     if ending == "csv":
         rows: list[dict[str, Any]] = list(read_csv(out))
@@ -94,10 +95,12 @@ def test_predict__pictures__one_row_a_file_as_the_model_says(
     else:
         rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert list(rows[0]) == ["path", "label", "score", "probability"]
-    assert [row["path"] for row in rows] == sorted(str(p) for p in (pictures / "heap").iterdir())
+    assert [row["path"] for row in rows] == sorted(
+        str(p) for p in (pictures / "unlabeled").iterdir()
+    )
     from vqpu.files import iter_images
 
-    X = next(iter(iter_images(pictures / "heap", size=16, mode="RGB"))).X
+    X = next(iter(iter_images(pictures / "unlabeled", size=16, mode="RGB"))).X
     model = vqpu.load(pictures / "model")
     np.testing.assert_array_equal([float(r["score"]) for r in rows], model.decision_function(X))
     np.testing.assert_array_equal([int(r["label"]) for r in rows], model.predict(X))
@@ -150,7 +153,7 @@ def test_predict__sorted__largest_score_first(
 def test_rank__pictures__hidden_reds_and_a_sheet(
     pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = ("rank", pictures / "model", pictures / "heap", "--top", 20)
+    command = ("rank", pictures / "model", pictures / "unlabeled", "--top", 20)
     files = ("--out", tmp_path / "top.csv", "--sheet", tmp_path / "sheet.png")
     found = run_json(capsys, *command, *files)
     assert found["n_seen"] == 80
@@ -209,11 +212,11 @@ def test_evaluate__truth__agrees_with_counting(
 def test_evaluate__pictures_by_a_file_of_labels(
     pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = sorted(path.name for path in (pictures / "heap").iterdir())
+    names = sorted(path.name for path in (pictures / "unlabeled").iterdir())
     lines = "\n".join(f"{name},{name[:3]}" for name in names)
     (tmp_path / "labels.csv").write_text(f"picture,kind\n{lines}\n")
     found = run_json(
-        capsys, "evaluate", pictures / "model", pictures / "heap", "--labels",
+        capsys, "evaluate", pictures / "model", pictures / "unlabeled", "--labels",
         tmp_path / "labels.csv", "--file-column", "picture", "--label", "kind", "--positive", "red",
     )  # fmt: skip
     assert found["n_positive"] == 25
@@ -223,27 +226,27 @@ def test_evaluate__pictures_by_a_file_of_labels(
 def test_fit__one_folder_and_a_file_of_labels(
     pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = sorted(path.name for path in (pictures / "heap").iterdir())
+    names = sorted(path.name for path in (pictures / "unlabeled").iterdir())
     known = [name for name in names if name.startswith("red")][:15]
     lines = "\n".join(f"./{name},{'wanted' if name in known else ''}" for name in names)
     (tmp_path / "labels.csv").write_text(f"file,mark\n{lines}\n")
     done = run_json(
-        capsys, "fit", pictures / "heap", "--labels", tmp_path / "labels.csv", "--label", "mark",
-        "--positive", "wanted", "--image-size", 16, "--image-mode", "L",
+        capsys, "fit", pictures / "unlabeled", "--labels", tmp_path / "labels.csv",
+        "--label", "mark", "--positive", "wanted", "--image-size", 16, "--image-mode", "L",
         "--out", tmp_path / "model", *QUICK,
     )  # fmt: skip
     assert done["stop_reason"] == "max_steps"
-    evidence = read_training_sample(tmp_path / "model")
-    assert (evidence.n_positive, evidence.n_unlabeled) == (15, 65)
+    sample = kept_sample(tmp_path / "model")
+    assert (sample.n_positive, sample.n_unlabeled) == (15, 65)
     assert vqpu.load(tmp_path / "model").input_shape_ == (1, 16, 16)
-    ranking = ("rank", tmp_path / "model", pictures / "heap", "--top", 99)
+    ranking = ("rank", tmp_path / "model", pictures / "unlabeled", "--top", 99)
     assert run_json(capsys, *ranking)["n_labeled"] == 0
     hidden = run_json(capsys, *ranking, "--labels", tmp_path / "labels.csv")
     assert (hidden["n_seen"], hidden["n_labeled"]) == (65, 15)
     assert not {Path(row["name"]).name for row in hidden["best"]} & {*known}
     replacing = ("--labels", tmp_path / "labels.csv", "--out", tmp_path / "labels.csv")
     assert "is the input" in run(capsys, *ranking, *replacing, code=2)
-    judging = ("evaluate", tmp_path / "model", pictures / "heap", "--labels")
+    judging = ("evaluate", tmp_path / "model", pictures / "unlabeled", "--labels")
     refusal = run(capsys, *judging, tmp_path / "labels.csv", code=1)
     assert "labels.csv has 65 samples without a label" in refusal
 
@@ -251,11 +254,11 @@ def test_fit__one_folder_and_a_file_of_labels(
 def test_rank__sheet_among_the_pictures__refused(
     pictures: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ranking = ("rank", pictures / "model", pictures / "heap", "--top", 3, "--sheet")
-    before = (pictures / "heap" / "red000.png").read_bytes()
+    ranking = ("rank", pictures / "model", pictures / "unlabeled", "--top", 3, "--sheet")
+    before = (pictures / "unlabeled" / "red000.png").read_bytes()
     for name in ("red000.png", "sheet.png"):
-        assert "one more picture" in run(capsys, *ranking, pictures / "heap" / name, code=2)
-    assert (pictures / "heap" / "red000.png").read_bytes() == before
+        assert "one more picture" in run(capsys, *ranking, pictures / "unlabeled" / name, code=2)
+    assert (pictures / "unlabeled" / "red000.png").read_bytes() == before
 
 
 def test_predict__broken_picture__refused_by_name_or_left_out(
@@ -352,39 +355,67 @@ def test_inspect__both_forms(
     assert found["estimator"] == "VQKMeansClassifier"
     assert found["parameters"]["max_steps"] == 60
     assert found["input"]["takes"] == "a table with 4 feature columns"
-    assert {finding["name"] for finding in found["findings"]} >= {"answer", "recall", "alpha"}
+    assert {finding["name"] for finding in found["findings"]} >= {"predictions", "recall", "alpha"}
     text = run(capsys, "inspect", pictures / "model")
     assert "a folder of images (read as 16 x 16 RGB)" in text
     assert "called positive" in text
 
 
-def test_evidence__pictures__thumbnails_and_numbers_agree(pictures: Path) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "inspect {model}",
+        "report {model} --out {new}/page.html",
+        "predict {model} {data} --out {new}/a.csv",
+        "rank {model} {data}",
+        "evaluate {model} {data} --label truth --positive 1",
+    ],
+)
+def test_command__manifest_is_read_and_verified_once(
+    line: str,
+    table: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    reads, check_seal = [], _bundle._check_seal
+
+    def counted(path: Path, raw: bytes) -> None:
+        reads.append(path)
+        check_seal(path, raw)
+
+    monkeypatch.setattr(_bundle, "_check_seal", counted)
+    run(capsys, *line.format(model=table / "model", data=table / "data.csv", new=tmp_path).split())
+    assert reads == [table / "model" / "manifest.json"]
+
+
+def test_training_sample__pictures__thumbnails_and_numbers_agree(pictures: Path) -> None:
     import base64
     import io
 
-    evidence = read_training_sample(pictures / "model")
-    assert (evidence.n_positive, evidence.n_unlabeled) == (40, 80)
-    assert evidence.is_labeled.tolist() == [False] * 80 + [True] * 40
-    assert evidence.codes is not None
-    assert evidence.codes.dtype == np.int16
-    assert set(evidence.galleries) == {"positive", "negative", "doubtful"}
-    first = evidence.galleries["positive"][0]
-    assert evidence.scores[first["sample"]] == evidence.scores[~evidence.is_labeled].max()
-    assert "red" in evidence.names[first["sample"]]
+    sample = kept_sample(pictures / "model")
+    assert (sample.n_positive, sample.n_unlabeled) == (40, 80)
+    assert sample.is_labeled.tolist() == [False] * 80 + [True] * 40
+    assert sample.codes is not None
+    assert sample.codes.dtype == np.int16
+    assert set(sample.galleries) == {"positive", "negative", "doubtful"}
+    first = sample.galleries["positive"][0]
+    assert sample.scores[first["sample"]] == sample.scores[~sample.is_labeled].max()
+    assert "red" in sample.names[first["sample"]]
     with Image.open(io.BytesIO(base64.b64decode(first["image"]))) as picture:
         assert picture.format == "JPEG"
         assert max(picture.size) <= 64
         red, _, blue = np.asarray(picture).reshape(-1, 3).mean(axis=0)
     assert red > blue + 50
-    doubtful = [abs(evidence.scores[entry["sample"]]) for entry in evidence.galleries["doubtful"]]
+    doubtful = [abs(sample.scores[entry["sample"]]) for entry in sample.galleries["doubtful"]]
     assert doubtful == sorted(doubtful)
 
 
-def test_evidence__table__rows_by_column(table: Path) -> None:
-    evidence = read_training_sample(table / "model")
+def test_training_sample__table__rows_by_column(table: Path) -> None:
+    sample = kept_sample(table / "model")
     rows = {row["key"]: row for row in read_csv(table / "data.csv")}
-    for entry in evidence.galleries["negative"]:
-        row = rows[evidence.names[entry["sample"]]]
+    for entry in sample.galleries["negative"]:
+        row = rows[sample.names[entry["sample"]]]
         assert entry["row"]["colour"] == row["colour"]
         assert entry["row"]["x1"] == float(row["x1"])
         assert entry["row"]["flag"] is (row["flag"] == "True")
@@ -463,8 +494,8 @@ def test_export__pictures__onnxruntime_gives_the_scores_of_predict(
 
     done = run_json(capsys, "export", pictures / "model", "--onnx", tmp_path / "m.onnx")
     assert (done["input_dtype"], done["input_shape"]) == ("uint8", [16, 16, 3])
-    run(capsys, "predict", pictures / "model", pictures / "heap", "--out", tmp_path / "a.csv")
-    X = next(iter(iter_images(pictures / "heap", size=16, mode="RGB"))).X
+    run(capsys, "predict", pictures / "model", pictures / "unlabeled", "--out", tmp_path / "a.csv")
+    X = next(iter(iter_images(pictures / "unlabeled", size=16, mode="RGB"))).X
     (scores,) = onnxruntime.InferenceSession(tmp_path / "m.onnx").run(["score"], {"x": X})
     expected = [float(row["score"]) for row in read_csv(tmp_path / "a.csv")]
     np.testing.assert_allclose(scores, expected, atol=1e-4)
@@ -490,7 +521,7 @@ def test_inspect__model_saved_in_python__has_findings_too(
     X = rng.normal(size=(120, 3)) + 6 * (np.arange(120) % 2)[:, None]
     fast_classifier().fit(X, np.arange(120) % 4 == 1).save(tmp_path / "model")
     found = run_json(capsys, "inspect", tmp_path / "model")
-    assert {finding["name"] for finding in found["findings"]} >= {"answer", "recall", "alpha"}
+    assert {finding["name"] for finding in found["findings"]} >= {"predictions", "recall", "alpha"}
 
 
 def test_evaluate__alpha_that_cannot_be__said(

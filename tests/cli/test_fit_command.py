@@ -140,7 +140,7 @@ def test_fit__other_inputs__predict_takes_the_same_kind(
         np.savez(tmp_path / "d.npz", X=np.vstack([P, U]), y=np.repeat([1, 0], [40, 80]))
         np.savez(tmp_path / "u.npz", X=U)
         inputs: list[object] = [tmp_path / "d.npz"]
-        heap = tmp_path / "u.npz"
+        unlabeled = tmp_path / "u.npz"
     else:
         ending = "npy" if kind == "two arrays" else "parquet"
         for name, rows in (("p", P), ("u", U)):
@@ -149,10 +149,10 @@ def test_fit__other_inputs__predict_takes_the_same_kind(
             else:
                 columns = {f"c{index}": rows[:, index] for index in range(3)}
                 parquet.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
-        heap = tmp_path / f"u.{ending}"
-        inputs = ["--positives", tmp_path / f"p.{ending}", "--unlabeled", heap]
+        unlabeled = tmp_path / f"u.{ending}"
+        inputs = ["--positives", tmp_path / f"p.{ending}", "--unlabeled", unlabeled]
     run(capsys, "fit", *inputs, "--out", tmp_path / "model", *QUICK)
-    run(capsys, "predict", tmp_path / "model", heap, "--out", tmp_path / "a.parquet")
+    run(capsys, "predict", tmp_path / "model", unlabeled, "--out", tmp_path / "a.parquet")
     table = parquet.read_table(tmp_path / "a.parquet").to_pydict()
     assert table["id"] == list(range(80))
     assert np.mean(np.array(table["label"]) == np.repeat([1, 0], [20, 60])) > 0.9

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from vqpu import (
+from vqpu.base._source import ArraySource
+from vqpu.rivals import (
     DGANClassifier,
     DistPUClassifier,
     NaivePUClassifier,
@@ -18,8 +19,7 @@ from vqpu import (
     TEDnClassifier,
     VPUClassifier,
 )
-from vqpu.base._source import ArraySource
-from vqpu.rivals._check import NetworkCheck
+from vqpu.training import CheckResult
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 
@@ -43,7 +43,7 @@ class Observer:
         self._source = ArraySource(np.asarray(X))
         self.checks: list[tuple[int, dict[str, Any], NDArray[np.float64]]] = []
 
-    def __call__(self, check: NetworkCheck) -> None:
+    def __call__(self, check: CheckResult) -> None:
         self.checks.append((check.stage, check.row, check.log_odds(self._source)))
 
 

@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 import torch
 
-import vqpu.vq
+import vqpu.vq._network as networks
 from experiments.judged import run_judged
 from experiments.methods import make_method
 from experiments.problems import make_problem
 from experiments.reduced import run_reduced
 from experiments.variants import pooled_encoder, varied_codebook
 from experiments.workers import run_jobs
-from vqpu import NaivePUClassifier, VQKMeansClassifier
 from vqpu.errors import FailedRunsError, InputError
+from vqpu.rivals import NaivePUClassifier
 
 SHORT: dict[str, Any] = {"max_steps": 12, "check_every": 4, "batch_size": 32, "n_members": 1}
 
@@ -63,7 +63,7 @@ def test_problem__thinned_test_set__has_the_share(alpha: float) -> None:
 def test_judged__vq__training_is_that_of_a_plain_fit_and_rows_are_whole() -> None:
     problem = make_problem("breast-cancer", n_positive=60, n_unlabeled=120, alpha=0.5, seed=0)
     run = run_judged("vq", problem, seed=3, parameters=SHORT, n_judged=50)
-    model = VQKMeansClassifier(random_state=3, **SHORT).fit(problem.X, problem.y)
+    model = make_method("vq", {"random_state": 3, **SHORT}).fit(problem.X, problem.y)
     accuracy = float((model.predict(problem.X_test) == problem.y_test).mean())
     assert run.metrics["test_accuracy"] == pytest.approx(accuracy, abs=1e-5)
     assert run.metrics["n_judged"] == 50
@@ -132,7 +132,8 @@ def test_anchor_gap__moves_the_positive_target_towards_the_other() -> None:
     def drawn(anchor_gap: float | None) -> Any:
         start: dict[str, Any] = {"anchor_mean": None, "moving_anchors": False, "encoding": "codes"}
         with varied_codebook(anchor_gap=anchor_gap):
-            return vqpu.vq.draw_codebook(8, 4, **start, generator=torch.Generator().manual_seed(0))
+            generator = torch.Generator().manual_seed(0)
+            return networks.draw_codebook(8, 4, **start, generator=generator)
 
     whole, near = drawn(None), drawn(0.1)
     assert torch.equal(whole.unlabeled_anchor, near.unlabeled_anchor)

@@ -24,6 +24,7 @@ import pytest
 from experiments.__main__ import main
 from experiments.item import Record, RunResult
 from experiments.items.table1 import first_near_best, highest_accuracy
+from experiments.methods import METHODS, flat_parameters, make_method
 from experiments.records import find_same_run
 from experiments.registry import PAPER_ITEMS, STUDIES, load_item, runs_of
 from experiments.runner import (
@@ -44,9 +45,7 @@ from experiments.summary import (
     summarize,
     top_distance,
 )
-from vqpu import OracleClassifier, VQKMeansClassifier
 from vqpu.errors import FailedRunsError, InputError, NonFiniteLossError
-from vqpu.rivals import PU_RIVALS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAPER = ROOT / "paper"
@@ -118,8 +117,8 @@ def test_table3__cpu__all_cells_of_the_paper() -> None:
 
 
 def test_default_steps__are_those_of_every_estimator() -> None:
-    every: list[Any] = [VQKMeansClassifier, OracleClassifier, *PU_RIVALS.values()]
-    assert {estimator().max_steps for estimator in every} == {DEFAULT_STEPS}
+    every = [flat_parameters(make_method(name, {})) for name in METHODS if name != "vqvae"]
+    assert {parameters["max_steps"] for parameters in every} == {DEFAULT_STEPS}
 
 
 def test_parameters__of_the_item__go_to_every_network_and_below_a_method_s_own() -> None:

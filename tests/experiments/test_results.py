@@ -35,7 +35,7 @@ def test_study__defaults__are_the_ones_it_speaks_for() -> None:
     assert regrets[chosen] <= 1.0
 
 
-QUOTING = ["README.md", "docs/findings.md"]
+QUOTING = ["README.md", "docs/findings.md", "docs/results.md"]
 QUOTED = re.compile(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", re.DOTALL)
 
 

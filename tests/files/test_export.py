@@ -12,8 +12,9 @@ import torch
 from numpy.typing import NDArray
 
 from tests.support import fast_classifier
-from vqpu import NaivePUClassifier, VQKMeansClassifier
+from vqpu import VQKMeansClassifier
 from vqpu.errors import ExportError, MissingDependencyError, OutputError, UsageError
+from vqpu.rivals import NaivePUClassifier
 
 
 def vectors() -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -18,5 +18,5 @@ def test_golden_model__loads__and_scores_as_recorded(name: str) -> None:
     assert np.ptp(recorded) > 0.1
     found = model.decision_function(golden_samples(name))
     np.testing.assert_allclose(found, recorded, rtol=0, atol=1e-5 * np.abs(recorded).max())
-    assert model.classes_.tolist() == ["heap", "wanted"]
-    assert set(model.predict(golden_samples(name))) <= {"heap", "wanted"}
+    assert model.classes_.tolist() == ["unlabelled", "wanted"]
+    assert set(model.predict(golden_samples(name))) <= {"unlabelled", "wanted"}

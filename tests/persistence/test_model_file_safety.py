@@ -35,7 +35,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("saved") / "model"
     rng = np.random.default_rng(0)
     X, y = vqpu.stack_pu(rng.normal(2, 1, (20, 2)), rng.normal(0, 2, (40, 2)))
-    model = vqpu.NaivePUClassifier(**FAST, n_members=1, encoder=linear_encoder).fit(X, y)
+    model = vqpu.rivals.NaivePUClassifier(**FAST, n_members=1, encoder=linear_encoder).fit(X, y)
     model.save(path, extras={"schema.json": b'{"columns": ["a", "b"]}'})
     return path
 
@@ -185,20 +185,20 @@ def test_manifest__hidden_files_beside__are_nobodys_business(copied: Path) -> No
 def test_load__huge_architecture_in_the_manifest__takes_no_memory(
     blobs: tuple[NDArray[Any], NDArray[Any]], tmp_path: Path
 ) -> None:
-    vqpu.NaivePUClassifier(**FAST).fit(*blobs).save(tmp_path / "model")
+    vqpu.rivals.NaivePUClassifier(**FAST).fit(*blobs).save(tmp_path / "model")
     reseal(tmp_path / "model", lambda m: m["parameters"].update(vector_dim=10**9))
     with pytest.raises(ModelFileError, match="is expected from the parameters"):
         vqpu.load(tmp_path / "model")
 
 
-def test_load__answer_of_the_wrong_type__is_refused(
+def test_load__decision_rule_of_the_wrong_type__is_refused(
     blobs: tuple[NDArray[Any], NDArray[Any]], tmp_path: Path
 ) -> None:
     fast_classifier(max_steps=20).fit(*blobs).save(tmp_path / "model")
 
     def change(manifest: dict[str, Any]) -> None:
-        answer = manifest["fitted"]["_answer"]["DecisionRule"]
-        answer["projection_posterior"]["Posterior"]["slope"] = "steep"
+        rule = manifest["fitted"]["decision_rule_"]["DecisionRule"]
+        rule["projection_posterior"]["Posterior"]["slope"] = "steep"
 
     reseal(tmp_path / "model", change)
     with pytest.raises(ModelFileError, match="slope of a saved Posterior must be a float"):
@@ -207,13 +207,13 @@ def test_load__answer_of_the_wrong_type__is_refused(
 
 def test_class_load__model_of_another_class__is_refused(saved: Path) -> None:
     with pytest.raises(ModelFileError, match="is a NaivePUClassifier, not a VPUClassifier"):
-        vqpu.VPUClassifier.load(saved, encoder=linear_encoder)
+        vqpu.rivals.VPUClassifier.load(saved, encoder=linear_encoder)
 
 
 def test_load__encoder_for_a_model_without_one__is_refused(
     blobs: tuple[NDArray[Any], NDArray[Any]], tmp_path: Path
 ) -> None:
-    vqpu.NaivePUClassifier(**FAST).fit(*blobs).save(tmp_path / "model")
+    vqpu.rivals.NaivePUClassifier(**FAST).fit(*blobs).save(tmp_path / "model")
     with pytest.raises(ModelFileError, match="encoder='auto', so it takes no encoder"):
         vqpu.load(tmp_path / "model", encoder=linear_encoder)
 
@@ -245,10 +245,12 @@ def test_extras__bad_name__is_refused_and_nothing_written(
 
 def test_save__unfitted__is_refused(tmp_path: Path) -> None:
     with pytest.raises(NotFittedError):
-        vqpu.NaivePUClassifier().save(tmp_path / "model")
+        vqpu.rivals.NaivePUClassifier().save(tmp_path / "model")
 
 
-@pytest.mark.parametrize("model", [vqpu.ElkanNotoClassifier(), vqpu.BaggingPUClassifier()])
+@pytest.mark.parametrize(
+    "model", [vqpu.rivals.ElkanNotoClassifier(), vqpu.rivals.BaggingPUClassifier()]
+)
 def test_save__wrapped_estimator__is_refused_with_the_reason(model: Any, tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="could run any code when it is read"):
         model.save(tmp_path / "model")

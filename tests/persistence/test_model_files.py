@@ -15,9 +15,8 @@ from torch import nn
 
 import vqpu
 from tests.support import FAST, fast_classifier, linear_encoder
+from vqpu.base._registry import METHODS
 from vqpu.errors import InputError, ModelFileError
-from vqpu.estimators._saving import SavedEstimator
-from vqpu.rivals._loading import SAVED_CLASSES
 
 GAN: dict[str, Any] = {**FAST, "latent_dim": 3}
 MODELS: dict[str, Any] = {
@@ -26,17 +25,17 @@ MODELS: dict[str, Any] = {
     "moving": fast_classifier(max_steps=20, anchors="moving", codebook_update="adam", dropout=0),
     "constant": fast_classifier(max_steps=20, encoding="constant", decision="nearest-center"),
     "distribution": fast_classifier(max_steps=20, encoding="distribution"),
-    "naive": vqpu.NaivePUClassifier(**FAST),
-    "oracle": vqpu.OracleClassifier(**FAST, class_prior=0.3),
-    "nnpu": vqpu.NNPUClassifier(**FAST, alpha=0.3),
-    "upu": vqpu.UPUClassifier(**FAST, alpha=0.3),
-    "cvir": vqpu.CVIRClassifier(**FAST),
-    "tedn": vqpu.TEDnClassifier(**FAST),
-    "distpu": vqpu.DistPUClassifier(**FAST),
-    "vpu": vqpu.VPUClassifier(**FAST),
-    "observer-gan": vqpu.ObserverGANClassifier(**GAN),
-    "d-gan": vqpu.DGANClassifier(**GAN, gan_steps=5),
-    "vqvae": vqpu.VQVAE(**FAST, codebook_size=8),
+    "naive": vqpu.rivals.NaivePUClassifier(**FAST),
+    "oracle": vqpu.rivals.OracleClassifier(**FAST, class_prior=0.3),
+    "nnpu": vqpu.rivals.NNPUClassifier(**FAST, alpha=0.3),
+    "upu": vqpu.rivals.UPUClassifier(**FAST, alpha=0.3),
+    "cvir": vqpu.rivals.CVIRClassifier(**FAST),
+    "tedn": vqpu.rivals.TEDnClassifier(**FAST),
+    "distpu": vqpu.rivals.DistPUClassifier(**FAST),
+    "vpu": vqpu.rivals.VPUClassifier(**FAST),
+    "observer-gan": vqpu.rivals.ObserverGANClassifier(**GAN),
+    "d-gan": vqpu.rivals.DGANClassifier(**GAN, gan_steps=5),
+    "vqvae": vqpu.rivals.VQVAE(**FAST, codebook_size=8),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
 
@@ -104,7 +103,7 @@ def test_load__classes__values_and_dtype_come_back(
     values: Any, blobs: tuple[NDArray[Any], NDArray[Any]], tmp_path: Path
 ) -> None:
     X, y = blobs
-    model = vqpu.NaivePUClassifier(**FAST).fit(X, np.asarray(values)[y])
+    model = vqpu.rivals.NaivePUClassifier(**FAST).fit(X, np.asarray(values)[y])
     model.save(tmp_path / "model")
     loaded = vqpu.load(tmp_path / "model")
     assert loaded.classes_.dtype == model.classes_.dtype
@@ -117,7 +116,7 @@ def test_load__data_frame__columns_are_still_compared(
 ) -> None:
     X, y = blobs
     frame = pd.DataFrame(X, columns=list("abcde"))
-    model = vqpu.NaivePUClassifier(**FAST).fit(frame, y)
+    model = vqpu.rivals.NaivePUClassifier(**FAST).fit(frame, y)
     model.save(tmp_path / "model")
     loaded = vqpu.load(tmp_path / "model")
     assert loaded.feature_names_in_.tolist() == list("abcde")
@@ -134,7 +133,7 @@ def test_load__own_encoder__is_handed_over_again(
     blobs: tuple[NDArray[Any], NDArray[Any]], tmp_path: Path
 ) -> None:
     X, y = blobs
-    model = vqpu.NaivePUClassifier(**FAST, encoder=linear_encoder).fit(X, y)
+    model = vqpu.rivals.NaivePUClassifier(**FAST, encoder=linear_encoder).fit(X, y)
     model.save(tmp_path / "model")
     state = torch.get_rng_state()
     assert_same_answers(model, vqpu.load(tmp_path / "model", encoder=linear_encoder), X)
@@ -148,16 +147,12 @@ def test_load__own_encoder__is_handed_over_again(
 def test_load__random_state_was_a_generator__none_is_kept(
     blobs: tuple[NDArray[Any], NDArray[Any]], tmp_path: Path
 ) -> None:
-    model = vqpu.NaivePUClassifier(**{**FAST, "random_state": np.random.RandomState(0)})
+    model = vqpu.rivals.NaivePUClassifier(**{**FAST, "random_state": np.random.RandomState(0)})
     model.fit(*blobs).save(tmp_path / "model")
     assert vqpu.load(tmp_path / "model").random_state is None
 
 
-def test_registry__every_estimator_with_a_network__under_its_name() -> None:
-    public = {name: getattr(vqpu, name) for name in vqpu.__all__}
-    savable = {
-        name: kind
-        for name, kind in public.items()
-        if isinstance(kind, type) and issubclass(kind, SavedEstimator)
-    }
-    assert savable == SAVED_CLASSES
+def test_registry__every_saved_class__was_saved_here_under_its_name() -> None:
+    saved = {type(model).__name__ for model in MODELS.values()}
+    assert saved == {method.class_name for method in METHODS if method.is_saved}
+    assert all(method.load_class().__name__ == method.class_name for method in METHODS)

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from tests.support import fast_classifier
-from vqpu import NaivePUClassifier, VQKMeansClassifier, diagnose
+from vqpu import VQKMeansClassifier, diagnose
 from vqpu.errors import CollapsedCodesError
 from vqpu.report._diagnosis import Finding
+from vqpu.rivals import NaivePUClassifier
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
 
@@ -39,7 +40,7 @@ def finding(model: VQKMeansClassifier, name: str, **changes: Any) -> Finding:
 def test_diagnose__clear_clusters__nothing_to_complain_about(fitted: VQKMeansClassifier) -> None:
     findings = diagnose(fitted)
     assert [found.name for found in findings] == [
-        "answer", "recall", "overlap", "trace", "alpha", "codes",
+        "predictions", "recall", "overlap", "trace", "alpha", "codes",
     ]  # fmt: skip
     assert [str(found) for found in findings if found.level != "ok"] == []
     assert all(found.sentence.endswith(".") for found in findings)
@@ -48,9 +49,9 @@ def test_diagnose__clear_clusters__nothing_to_complain_about(fitted: VQKMeansCla
 ODDS = np.array([-3.0, 3.0])
 
 CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
-    "all positive": ("answer", {"positive_share_": 1.0}, "failed", "says nothing"),
-    "none positive": ("answer", {"positive_share_": 0.0}, "failed", "says nothing"),
-    "share is not alpha": ("answer", {"positive_share_": 0.9}, "doubt", "alpha is off"),
+    "all positive": ("predictions", {"positive_share_": 1.0}, "failed", "say nothing"),
+    "none positive": ("predictions", {"positive_share_": 0.0}, "failed", "say nothing"),
+    "share is not alpha": ("predictions", {"positive_share_": 0.9}, "doubt", "alpha is off"),
     "misses positives": ("recall", {"holdout_log_odds_": (ODDS, ODDS)}, "doubt", "missed"),
     "some overlap": ("overlap", {"holdout_log_odds_": (ODDS, ODDS / 2)}, "doubt", "overlap"),
     "all overlap": ("overlap", {"holdout_log_odds_": (ODDS, ODDS / 9)}, "failed", "overlap"),
@@ -102,24 +103,24 @@ def test_diagnose__refit_that_collapses__is_a_finding(
 
 
 @pytest.mark.parametrize(("share", "level"), [(0.0, "ok"), (0.1, "doubt"), (0.3, "failed")])
-def test_diagnose__refits_that_answer_otherwise__by_their_share(
+def test_diagnose__refits_that_predict_otherwise__by_their_share(
     share: float, level: str, blobs: Blobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, y = blobs
     model = fast_classifier().fit(X, y)
-    answers = model.predict(X[y == 0])
-    flipped = answers.copy()
-    n_flipped = round(share * len(answers))
+    predicted = model.predict(X[y == 0])
+    flipped = predicted.copy()
+    n_flipped = round(share * len(predicted))
     flipped[:n_flipped] = 1 - flipped[:n_flipped]
     monkeypatch.setattr(
         VQKMeansClassifier, "fit", lambda *_, **__: SimpleNamespace(predict=lambda _: flipped)
     )
     found = diagnose(model, X, y, refits=2)[-1]
-    assert found.value == pytest.approx(n_flipped / len(answers))
+    assert found.value == pytest.approx(n_flipped / len(predicted))
     assert (found.name, found.level) == ("stability", level)
 
 
-def test_diagnose__refits__measure_how_many_answers_change(blobs: Blobs) -> None:
+def test_diagnose__refits__measure_how_many_predictions_change(blobs: Blobs) -> None:
     X, y = blobs
     model = fast_classifier(max_steps=120, n_members=2).fit(X, y)
     found = diagnose(model, X, y, refits=1)[-1]

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 
 import vqpu
+from tests.reported_models import kept_sample
 from vqpu.report._codes import MOST_POINTS, code_map, code_usage, spread_equal
 from vqpu.report._curves import check_rows, score_histogram, shown, stopping_curve
 from vqpu.report._drawing import draw_map
 from vqpu.report._galleries import difference, galleries, telling_columns
-from vqpu.report._reported_model import ReportedModel, read_subject
-from vqpu.report._summary import alpha_check, changed_parameters, verdict
-from vqpu.report._training_sample import TrainingSample, read_training_sample
+from vqpu.report._reported_model import ReportedModel, read_reported_model
+from vqpu.report._summary import alpha_check, changed_parameters, diagnosis_of
+from vqpu.report._training_sample import TrainingSample
+from vqpu.training import History
 
 
 @pytest.fixture(autouse=True)
@@ -23,11 +25,11 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
-def subject_of(history: list[dict[str, Any]], **fitted: Any) -> ReportedModel:
-    """A subject without a network, for parts that look at numbers only."""
-    model = vqpu.VQKMeansClassifier(stopping_signal="center-distance")
+def reported_of(history: list[dict[str, Any]], **fitted: Any) -> ReportedModel:
+    """A model without a network, for parts that look at numbers only."""
+    model = vqpu.VQKMeansClassifier()
     defaults: dict[str, Any] = {
-        "history_": vqpu.training.History(history), "best_check_": 1, "stop_reason_": "patience",
+        "history_": History(history), "variant_": vqpu.Variant(stopping_signal="center-distance"), "best_check_": 1, "stop_reason_": "patience",
         "alpha_": 0.2, "theoretical_alpha_": 0.25, "positive_share_": 0.3, "n_holdout_": (2, 100),
         "holdout_projections_": (np.ones(2), np.zeros(100)),
         "holdout_log_odds_": (np.array([-1.0, 3.0]), np.full(100, -2.0)),
@@ -37,11 +39,11 @@ def subject_of(history: list[dict[str, Any]], **fitted: Any) -> ReportedModel:
     return ReportedModel("model", model, {}, {"vqpu": "1"}, "anything", None)
 
 
-def finding(level: str, name: str = "answer") -> dict[str, Any]:
+def finding(level: str, name: str = "predictions") -> dict[str, Any]:
     return {"name": name, "level": level, "value": 1.0, "sentence": f"{name} is {level}."}
 
 
-def evidence_of(**parts: Any) -> TrainingSample:
+def sample_of(**parts: Any) -> TrainingSample:
     n = len(parts["is_labeled"])
     defaults: dict[str, Any] = {
         "scores": np.zeros(n), "projections": np.zeros(n), "codes": None,
@@ -59,26 +61,26 @@ def evidence_of(**parts: Any) -> TrainingSample:
         (["doubt", "failed"], "failed", "This model did not work (1 of 2 findings say so)."),
     ],
 )
-def test_verdict__is_that_of_the_worst_finding(
+def test_diagnosis_of__is_that_of_the_worst_finding(
     levels: list[str], level: str, headline: str
 ) -> None:
-    evidence = evidence_of(is_labeled=[], findings=[finding(name) for name in levels])
-    found = verdict(subject_of([])._replace(evidence=evidence))
+    sample = sample_of(is_labeled=[], findings=[finding(name) for name in levels])
+    found = diagnosis_of(reported_of([])._replace(sample=sample))
     assert (found.level, found.headline) == (level, headline)
     assert found.findings[0]["level"] == level, "the worst comes first"
 
 
-def test_verdict__no_evidence__asks_the_model(from_python: Path) -> None:
-    subject = read_subject(from_python)
-    expected = sorted(f.sentence for f in vqpu.diagnose(subject.model))
-    assert sorted(f["sentence"] for f in verdict(subject).findings) == expected
+def test_diagnosis_of__no_sample__asks_the_model(from_python: Path) -> None:
+    reported = read_reported_model(from_python)
+    expected = sorted(f.sentence for f in vqpu.diagnose(reported.model))
+    assert sorted(f["sentence"] for f in diagnosis_of(reported).findings) == expected
 
 
 def test_alpha_check__by_hand() -> None:
-    subject = subject_of([])
-    evidence = evidence_of(is_labeled=[], findings=[finding("ok"), finding("doubt", "alpha")])
-    subject = subject._replace(evidence=evidence)
-    found = alpha_check(subject, verdict(subject))
+    reported = reported_of([])
+    sample = sample_of(is_labeled=[], findings=[finding("ok"), finding("doubt", "alpha")])
+    reported = reported._replace(sample=sample)
+    found = alpha_check(reported, diagnosis_of(reported))
     assert (found.alpha, found.positive_share, found.theoretical_alpha) == (0.2, 0.3, 0.25)
     assert found.least_error == pytest.approx(0.04)  # sqrt(.2 * .8 / 100)
     assert found.sentence == "alpha is doubt."
@@ -94,7 +96,7 @@ def test_stopping_curve__by_hand() -> None:
         {"step": step, "center_distance": distance, "positive_share": 0.1, "alpha": 0.2}
         for step, distance in ((20, 1.0), (40, 3.0), (60, 2.0))
     ]
-    curve = stopping_curve(subject_of(history).model)
+    curve = stopping_curve(reported_of(history).model)
     assert curve.steps == [20, 40, 60]
     assert curve.values == [1.0, 3.0, 2.0]
     assert (curve.best, curve.larger_is_better, curve.signal) == (1, True, "center-distance")
@@ -109,7 +111,7 @@ def test_check_rows__a_row_a_check(from_python: Path) -> None:
 
 def test_score_histogram__by_hand() -> None:
     scores = (np.array([-1.0, 3.0]), np.array([-4.0, -4.0, -4.0, 4.0]))
-    found = score_histogram(subject_of([], holdout_log_odds_=scores).model)
+    found = score_histogram(reported_of([], holdout_log_odds_=scores).model)
     np.testing.assert_allclose(found.edges, np.linspace(-4, 4, 41))
     assert found.positive.sum() == found.unlabeled.sum() == pytest.approx(1)
     assert (found.unlabeled[0], found.unlabeled[-1]) == (0.75, 0.25)
@@ -120,7 +122,7 @@ def test_score_histogram__by_hand() -> None:
 
 def test_score_histogram__long_tail__is_counted_in_the_outermost_bar() -> None:
     scores = (np.ones(100), np.append(np.full(99, -2.0), 600.0))
-    model = subject_of([], holdout_log_odds_=scores, n_holdout_=(0, 0)).model
+    model = reported_of([], holdout_log_odds_=scores, n_holdout_=(0, 0)).model
     found = score_histogram(model)
     assert found.edges[-1] == pytest.approx(2)
     assert (found.unlabeled[-1], found.n_beyond) == (0.01, 1)
@@ -151,7 +153,7 @@ def test_code_map__every_sample_visible(n_codes: int, method: str) -> None:
     codes[40:] = codes[0]
     is_labeled = np.arange(80) >= 60
     scores = np.where(is_labeled, 1.0, -1.0)
-    found = code_map(evidence_of(is_labeled=is_labeled, codes=codes, scores=scores))
+    found = code_map(sample_of(is_labeled=is_labeled, codes=codes, scores=scores))
     assert found.method == method
     assert found.n_distinct == (1 if n_codes == 1 else 40)
     assert len(np.unique(found.places.round(9), axis=0)) == 80
@@ -163,7 +165,7 @@ def test_code_map__every_sample_visible(n_codes: int, method: str) -> None:
 def test_code_map__similar_codes__are_neighbours() -> None:
     rng = np.random.default_rng(0)
     codes = np.repeat([[0], [500]], 30, axis=0) + rng.integers(0, 9, (60, 4))
-    places = code_map(evidence_of(is_labeled=np.zeros(60, bool), codes=codes)).places
+    places = code_map(sample_of(is_labeled=np.zeros(60, bool), codes=codes)).places
     distances = np.linalg.norm(places[:, None] - places[None], axis=2)
     np.fill_diagonal(distances, np.inf)
     assert ((distances.argmin(axis=1) < 30) == (np.arange(60) < 30)).all()
@@ -172,7 +174,7 @@ def test_code_map__similar_codes__are_neighbours() -> None:
 def test_code_map__too_many__a_sample() -> None:
     n = MOST_POINTS + 100
     codes = np.repeat(np.arange(2, dtype=np.int16), n // 2)[:, None]
-    found = code_map(evidence_of(is_labeled=np.zeros(n, bool), codes=codes))
+    found = code_map(sample_of(is_labeled=np.zeros(n, bool), codes=codes))
     assert len(found.places) == MOST_POINTS
 
 
@@ -209,14 +211,14 @@ def test_shown__readable(value: Any, text: str) -> None:
     assert shown(value) == text
 
 
-def test_galleries__rows__agree_with_the_evidence(rows: Path) -> None:
-    evidence = read_training_sample(rows)
-    found = galleries(evidence)
+def test_galleries__rows__agree_with_the_sample(rows: Path) -> None:
+    sample = kept_sample(rows)
+    found = galleries(sample)
     assert not found.are_images
     assert set(found.columns[:2]) == {"x", "<b>kind</b>"}, "what tells the classes apart"
     assert (len(found.columns), len(found.all_columns)) == (8, 12)
-    first, entry = found.galleries[0].exhibits[0], evidence.galleries["positive"][0]
-    assert first.name == evidence.names[entry["sample"]]
+    first, entry = found.galleries[0].items[0], sample.galleries["positive"][0]
+    assert first.name == sample.names[entry["sample"]]
     assert first.all_cells == [shown(entry["row"][column]) for column in found.all_columns]
-    probability = 1 / (1 + np.exp(-evidence.scores[entry["sample"]]))
+    probability = 1 / (1 + np.exp(-sample.scores[entry["sample"]]))
     assert first.probability in {f"{probability:.3f}", "> 0.999"}

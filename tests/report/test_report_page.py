@@ -16,12 +16,12 @@ from PIL import Image
 
 import vqpu
 from tests.command_line import run, run_json
-from tests.reported_models import HOSTILE, LONG
+from tests.reported_models import HOSTILE, LONG, kept_sample
 from tests.support import fast_classifier
 from vqpu.errors import InputTypeError, ModelFileError, OutputError, ParameterError, UsageError
 from vqpu.persistence._model import read_extra
 from vqpu.report import make_report, write_report
-from vqpu.report._reported_model import read_subject
+from vqpu.report._reported_model import read_reported_model
 from vqpu.report._summary import facts
 from vqpu.report._training_sample import (
     JSON_FILE,
@@ -30,7 +30,6 @@ from vqpu.report._training_sample import (
     TENSOR_FILE,
     _choose,
     _thumbnail,
-    read_training_sample,
 )
 
 VOID = {"meta", "link", "img", "br"}
@@ -103,10 +102,10 @@ def test_page__says_what_the_model_says(kind: str, request: pytest.FixtureReques
 
 
 def test_page__pictures__three_galleries(pictures: Path) -> None:
-    page, evidence = make_report(pictures), read_training_sample(pictures)
-    assert page.count("data:image/jpeg;base64,") == sum(map(len, evidence.galleries.values())) > 48
+    page, sample = make_report(pictures), kept_sample(pictures)
+    assert page.count("data:image/jpeg;base64,") == sum(map(len, sample.galleries.values())) > 48
     assert page.count("data:image/svg+xml;base64,") == 4
-    for entry in evidence.galleries["negative"]:
+    for entry in sample.galleries["negative"]:
         assert entry["image"] in page
     assert "&lt;script&gt;" in page
     assert "80 kept of 80 unlabelled samples" in " ".join(page.split())
@@ -121,7 +120,7 @@ def test_page__rows__telling_columns_first_and_the_rest_folded(rows: Path) -> No
     assert "&lt;b&gt;kind&lt;/b&gt;" in head
 
 
-def test_page__no_evidence__says_what_is_missing(from_python: Path) -> None:
+def test_page__no_sample__says_what_is_missing(from_python: Path) -> None:
     page = make_report(from_python)
     assert "Not on this page:" in page
     assert "saved from Python" in " ".join(page.split())
@@ -153,7 +152,7 @@ def test_page__same_model__same_page(pictures: Path) -> None:
 
 
 def test_facts__sizes_and_versions(pictures: Path) -> None:
-    found = dict(facts(read_subject(pictures)))
+    found = dict(facts(read_reported_model(pictures)))
     assert found["Labelled positives"] == "40"
     assert found["Unlabelled samples"] == "80"
     assert found["Takes"] == "a folder of images (read as 16 x 16 RGB)"
@@ -163,7 +162,7 @@ def test_facts__sizes_and_versions(pictures: Path) -> None:
 def test_report__another_estimator__refused(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X, y = vqpu.stack_pu(rng.normal(3, 1, (50, 2)), rng.normal(0, 3, (100, 2)))
-    model = vqpu.NaivePUClassifier(max_steps=10, n_members=1, random_state=0).fit(X, y)
+    model = vqpu.rivals.NaivePUClassifier(max_steps=10, n_members=1, random_state=0).fit(X, y)
     model.save(tmp_path / "model")
     with pytest.raises(InputTypeError, match=r"holds a NaivePUClassifier\. A report needs a VQKM"):
         make_report(tmp_path / "model")
@@ -181,7 +180,7 @@ def test_report__another_estimator__refused(tmp_path: Path) -> None:
         (("galleries", "doubtful", 0, "image"), None, "neither an image nor a row"),
     ],
 )
-def test_report__evidence_that_does_not_hold_together__refused(
+def test_report__sample_that_does_not_hold_together__refused(
     path: tuple[Any, ...], value: Any, message: str, pictures: Path, tmp_path: Path
 ) -> None:
     plain = json.loads(read_extra(pictures, JSON_FILE))
@@ -193,7 +192,7 @@ def test_report__evidence_that_does_not_hold_together__refused(
     extras = {JSON_FILE: json.dumps(plain).encode(), TENSOR_FILE: tensors}
     vqpu.load(pictures).save(tmp_path / "model", extras=extras)
     with pytest.raises(ModelFileError, match=message):
-        read_subject(tmp_path / "model")
+        read_reported_model(tmp_path / "model")
 
 
 def test_make_report__bad_seed__refused(from_python: Path) -> None:
@@ -255,7 +254,7 @@ def test_report_command__refusals__one_line(
     assert "none" in missing
 
 
-def test_evidence__many_samples__a_fixed_number_of_each_kind() -> None:
+def test_training_sample__many_samples__a_fixed_number_of_each_kind() -> None:
     y = np.repeat([0, 1], [MOST_UNLABELED + 700, MOST_LABELED + 80]).astype(np.int8)
     rows = _choose(y)
     kinds = y[rows]
@@ -266,7 +265,7 @@ def test_evidence__many_samples__a_fixed_number_of_each_kind() -> None:
 
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize("first", [True, False])
-def test_evidence__thumbnail_of_floats__bright_where_the_picture_is(
+def test_training_sample__thumbnail_of_floats__bright_where_the_picture_is(
     channels: int, first: bool
 ) -> None:
     pixels = np.full((16, 16, channels), -2.0)

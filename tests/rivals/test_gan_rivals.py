@@ -9,8 +9,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from vqpu import DGANClassifier, ObserverGANClassifier
 from vqpu.errors import NonFiniteLossError, VqpuError
+from vqpu.rivals import DGANClassifier, ObserverGANClassifier
 from vqpu.rivals._gan import GANClassifier
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]

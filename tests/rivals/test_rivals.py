@@ -8,9 +8,9 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from vqpu import NaivePUClassifier, OracleClassifier
 from vqpu.errors import ParameterError
-from vqpu.rivals._logistic import balanced_cross_entropy
+from vqpu.rivals import NaivePUClassifier, OracleClassifier
+from vqpu.rivals._logit import balanced_cross_entropy
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 

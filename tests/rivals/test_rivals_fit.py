@@ -13,7 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 import vqpu.training._loop as loop_module
-from vqpu import (
+from vqpu import VqpuError
+from vqpu.base._batches import BalancedBatches, Batch
+from vqpu.base._source import ArraySource
+from vqpu.base._split import CheckSample, Split
+from vqpu.nn import Augmentation
+from vqpu.rivals import (
     CVIRClassifier,
     DistPUClassifier,
     NaivePUClassifier,
@@ -21,16 +26,13 @@ from vqpu import (
     TEDnClassifier,
     UPUClassifier,
     VPUClassifier,
-    VqpuError,
 )
-from vqpu.base._batches import Batch
-from vqpu.base._source import ArraySource
-from vqpu.nn import Augmentation
 from vqpu.rivals._distpu import _DistPUObjective
-from vqpu.rivals._logistic import Material
-from vqpu.rivals._tedn import CVIRRecipe
-from vqpu.training import BalancedBatches, Split, train_with_checks
+from vqpu.rivals._tedn import CVIRRecipe, _sgd
+from vqpu.rivals._training import LogitTraining
+from vqpu.training import FitContext
 from vqpu.training._feed import Feed
+from vqpu.training._loop import train_with_checks
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 
@@ -153,7 +155,7 @@ def test_distpu__main_stage__a_tenth_of_the_warmups_rate(
         rates.append(optimizer.param_groups[0]["lr"])
         return train_with_checks(objective, optimizer, *args, **settings)
 
-    monkeypatch.setattr("vqpu.rivals._logistic.train_with_checks", spy)
+    monkeypatch.setattr("vqpu.training._stage.train_with_checks", spy)
     DistPUClassifier(alpha=0.5, learning_rate=0.02, **{**SMALL, "max_steps": 4}).fit(*blobs)
     assert rates == pytest.approx([0.02, 0.002])
 
@@ -183,7 +185,7 @@ def test_rival__several_members_on_whole_number_images__fits(rival: Any) -> None
 
 def test_vpu__decision__is_0_where_phi_is_half_the_largest(blobs: Blobs) -> None:
     model = VPUClassifier(**{**SMALL, "max_steps": 30}).fit(*blobs)
-    logits = model.decision_function(blobs[0]) - model._offset
+    logits = model.decision_function(blobs[0]) - model.decision_rule_.offset
     phi = 1 / (1 + np.exp(-logits))
     assert phi.max() == pytest.approx(model.largest_phi_)
     np.testing.assert_array_equal(model.predict(blobs[0]) == 1, phi > model.largest_phi_ / 2)
@@ -202,15 +204,19 @@ def _selected(alpha: float, *, estimates: bool) -> tuple[list[set[int]], CVIRRec
     X = np.column_stack([np.arange(30.0), rng.permutation(np.arange(30.0)), rng.normal(size=30)])
     X[:10, :2] += 20  # P above most of U
     split = Split(np.arange(30) < 10, np.arange(30) % 2, 2, np.zeros(30, dtype=bool))
-    material = Material(ArraySource(X), split, split.judged_sets(), 0, torch.device("cpu"))
+    judged, cpu = split.judged_sets(), torch.device("cpu")
+    source = ArraySource(X)
+    context = FitContext(source, source.moments(), split, CheckSample(judged, judged), 0, cpu)
+    settings: Any = SimpleNamespace(batch_size=1000)
     feeds = [
-        Feed(material.source, BalancedBatches(*split.training_sets(m), 8, m), Augmentation(), m,
+        Feed(source, BalancedBatches(*split.training_sets(m), 8, m), Augmentation(), m,
              torch.device("cpu"))
         for m in range(2)
     ]  # fmt: skip
-    recipe = CVIRRecipe(material, 1000, alpha, estimates=estimates)
+    recipe = CVIRRecipe(LogitTraining(context, settings), alpha, estimates=estimates)
     network: Any = FirstColumns()
-    batches = [feed.batches[0] for feed in recipe.select(network, feeds)]
+    recipe.select(network)
+    batches = [feed.batches[0] for feed in recipe.feeds_of_kept(feeds)]
     assert all(set(batch.positive) == {*range(1 - m, 10, 2)} for m, batch in enumerate(batches))
     return [{int(place) for place in batch.unlabeled} for batch in batches], recipe
 
@@ -245,12 +251,11 @@ def test_vpu__one_unlabelled_sample_in_a_batch__trains(n_unlabeled: int) -> None
 @pytest.mark.parametrize("n_members", [1, 3])
 def test_sgd__members__each_at_the_stated_rate(n_members: int) -> None:
     """With several members a step moves one encoder as far as alone from the same gradient."""
-    model = TEDnClassifier(optimizer="sgd", learning_rate=0.1)
     member: Any = nn.ModuleList(nn.Linear(2, 1) for _ in range(n_members))
     network: Any = nn.Module()
     network.encoder, network.head = nn.Module(), nn.Linear(2, 1)
     network.encoder.members = member
-    optimizer = model._make_optimizer(network)
+    optimizer = _sgd(network, 0.1)
     decay = 5e-4
     weight = member[0].weight.detach().clone()
     for parameter in network.parameters():

@@ -10,9 +10,9 @@ from torch.nn.functional import embedding
 
 from tests.reference import generative as reference
 from tests.reference.method import nearest_code as slow_nearest_code
-from vqpu import VQVAE
 from vqpu.errors import CollapsedCodesWarning, VqpuError
 from vqpu.nn import codebook_loss, commitment_loss, nearest_code, straight_through
+from vqpu.rivals import VQVAE
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 

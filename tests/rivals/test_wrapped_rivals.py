@@ -12,8 +12,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from tests.reference import wrapped as reference
-from vqpu import BaggingPUClassifier, ElkanNotoClassifier
 from vqpu.errors import InputError, VqpuError, VqpuWarning
+from vqpu.rivals import BaggingPUClassifier, ElkanNotoClassifier
 from vqpu.rivals._bagging import out_of_bag_scores
 from vqpu.rivals._elkan_noto import positive_probability
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from vqpu.training import progress_reporter
+from vqpu.training._progress import progress_reporter
 
 ROW = {"center_distance": 12.5, "positive_share": 0.25, "codes_in_use": 3, "holdout_loss": 0.5}
 

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 
 from vqpu.errors import NonFiniteLossError
-from vqpu.training import FixedBudget, WeightAverage, descend, learning_rate_factor, train
+from vqpu.training import Changing, FixedBudget, WeightAverage, descend
+from vqpu.training._loop import learning_rate_factor, train
 
 
 class Quadratic:
@@ -26,6 +27,9 @@ class Quadratic:
 
     def after_step(self, step: int) -> None:
         self.steps.append(step)
+
+    def changing(self) -> Changing:
+        return Changing({}, tensors={"weight": self.weight})
 
 
 def test_train__checks__at_intervals_and_at_the_end() -> None:

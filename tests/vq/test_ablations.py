@@ -9,8 +9,8 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from vqpu import VQKMeansClassifier
-from vqpu.vq import draw_codebook
+from tests.support import with_parts
+from vqpu.vq._network import draw_codebook
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 
@@ -34,18 +34,19 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 def test_ablation__easy_blobs__solved(
     blobs: Blobs, blobs_truth: NDArray[Any], name: str, decision: str
 ) -> None:
-    model = VQKMeansClassifier(
-        **{"n_members": 1, **ABLATIONS[name]},
+    model = with_parts(
+        n_members=1,
         decision=decision,
         max_steps=200,
         patience=99,
         random_state=0,
+        **ABLATIONS[name],
     ).fit(*blobs)
     assert model.score(blobs[0], blobs_truth) > 0.85
 
 
 def test_no_updates__codes_stay_as_drawn(blobs: Blobs) -> None:
-    model = VQKMeansClassifier(
+    model = with_parts(
         codebook_update="none",
         anchor_mean=5,
         codebook_size=8,
@@ -53,7 +54,7 @@ def test_no_updates__codes_stay_as_drawn(blobs: Blobs) -> None:
         n_members=1,
         random_state=0,
     ).fit(*blobs)
-    again = VQKMeansClassifier(
+    again = with_parts(
         codebook_update="none",
         anchor_mean=5,
         codebook_size=8,
@@ -66,7 +67,7 @@ def test_no_updates__codes_stay_as_drawn(blobs: Blobs) -> None:
 
 @pytest.mark.parametrize("update", ["follow", "adam"])
 def test_updates__codes_in_use_move(blobs: Blobs, update: str) -> None:
-    model = VQKMeansClassifier(codebook_update=update, max_steps=60, random_state=0).fit(*blobs)
+    model = with_parts(codebook_update=update, max_steps=60, random_state=0).fit(*blobs)
     book = model.network_.codebook
     assert not torch.equal(book.vectors[-1], book.initial_positive_anchor)
 
@@ -86,7 +87,7 @@ def test_bimodal_codebook__half_of_each() -> None:
 
 
 def test_distribution__clusters_the_means(blobs: Blobs) -> None:
-    model = VQKMeansClassifier(
+    model = with_parts(
         encoding="distribution",
         vector_dim=4,
         n_vectors=3,

@@ -18,16 +18,17 @@ from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 from tests.support import fast_classifier
-from vqpu import VQKMeansClassifier, diagnose, stack_pu
+from vqpu import Variant, VQKMeansClassifier, diagnose, stack_pu
 from vqpu.base._source import ArraySource
+from vqpu.base._split import split_holdout
 from vqpu.errors import (
     CollapsedCodesError,
     CollapsedCodesWarning,
     NoHiddenPositivesWarning,
     NonFiniteLossError,
 )
-from vqpu.training import split_holdout
-from vqpu.vq import Check
+from vqpu.estimators._encoder import resolve_augmentation
+from vqpu.training import CheckResult
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 
@@ -37,9 +38,8 @@ def test_fit__two_blobs__finds_the_hidden_positives(
     blobs: Blobs, blobs_truth: NDArray[Any], decision: str
 ) -> None:
     signal = "holdout-loss" if decision == "posterior" else "center-distance"
-    model = VQKMeansClassifier(
-        max_steps=100, decision=decision, stopping_signal=signal, random_state=0
-    ).fit(*blobs)
+    variant = Variant(decision=decision, stopping_signal=signal)
+    model = VQKMeansClassifier(max_steps=100, variant=variant, random_state=0).fit(*blobs)
     assert model.score(blobs[0], blobs_truth) > 0.94
 
 
@@ -125,7 +125,7 @@ def test_images__grey_with_or_without_channel_axis__same_answer() -> None:
 )
 def test_augment__resolved(augment: str, shape: tuple[int, ...], flip: bool, shift: int) -> None:
     source = ArraySource(np.zeros((2, *shape), np.uint8))
-    assert fast_classifier(augment=augment)._augmentation(source) == (flip, shift)
+    assert resolve_augmentation(augment, source) == (flip, shift)
 
 
 def test_weight_average__reaches_checks_and_predictions(blobs: Blobs) -> None:
@@ -140,7 +140,7 @@ def test_frames__pandas_and_polars__same_as_arrays(blobs: Blobs) -> None:
     X, y = blobs
     columns = [f"c{i}" for i in range(5)]
     expected = fast_classifier().fit(X, y).decision_function(X)
-    pandas_model = fast_classifier().fit(pd.DataFrame(X, columns=columns), pd.Series(y))
+    pandas_model: Any = fast_classifier().fit(pd.DataFrame(X, columns=columns), pd.Series(y))
     assert pandas_model.feature_names_in_.tolist() == columns
     assert np.array_equal(
         pandas_model.decision_function(pd.DataFrame(X, columns=columns)), expected
@@ -189,8 +189,10 @@ def test_stopping__best_check__by_the_signal(
 def test_stopping__best_state__is_restored(blobs: Blobs) -> None:
     states: list[tuple[int, torch.Tensor]] = []
 
-    def remember(check: Check) -> None:
-        weights = list(check.network.encoder.parameters())[-1].clone()  # not touched by folding
+    def remember(check: CheckResult) -> None:
+        weights = list(check.network.get_submodule("encoder").parameters())[
+            -1
+        ].clone()  # not touched by folding
         states.append((check.row["step"], weights))
 
     model = fast_classifier(max_steps=100, check_every=10, stopping_signal="center-distance")
@@ -278,9 +280,9 @@ def test_no_hidden_positives__warned_of(decision: str) -> None:
     X, y = stack_pu(rng.normal(5, 0.3, (300, 3)), rng.normal(-5, 0.3, (600, 3)))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = VQKMeansClassifier(
-            max_steps=150, n_rounds=1, random_state=0, decision=decision
-        ).fit(X, y)
+        variant = Variant(decision=decision)
+        model = VQKMeansClassifier(max_steps=150, n_rounds=1, random_state=0, variant=variant)
+        model.fit(X, y)
     assert any(issubclass(w.category, NoHiddenPositivesWarning) for w in caught)
     assert model.alpha_ < 0.05
     assert model.score(X, y) > 0.95
@@ -301,17 +303,22 @@ def test_scikit_learn__pipeline_search_and_clone(blobs: Blobs) -> None:
     X, y = blobs
     pipeline = make_pipeline(StandardScaler(), fast_classifier())
     assert pipeline.fit(X, y).predict(X).shape == (180,)
-    search = GridSearchCV(fast_classifier(), {"learning_rate": [1e-3, 1e-2]}, cv=2).fit(X, y)
+    grid = {"learning_rate": [1e-3, 1e-2], "variant__decision": ["posterior", "nearest-center"]}
+    search = GridSearchCV(fast_classifier(), grid, cv=2).fit(X, y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_.variant_.check_every == 20  # the other parts stay
     assert len(cross_val_score(fast_classifier(), X, y, cv=2)) == 2
-    assert clone(fast_classifier(decision="nearest-center")).decision == "nearest-center"
+    copied = clone(fast_classifier(decision="nearest-center"))
+    assert copied.get_params()["variant__decision"] == "nearest-center"
+    pipeline.set_params(vqkmeansclassifier__variant__anchors="moving")
+    assert pipeline[-1].variant.anchors == "moving"
 
 
 def test_transform__frame_output(blobs: Blobs) -> None:
     model = fast_classifier().fit(*blobs)
     names = model.get_feature_names_out()
     assert names.tolist() == [f"vqkmeansclassifier{i}" for i in range(4)]
-    frame = model.set_output(transform="pandas").transform(blobs[0])
+    frame: Any = model.set_output(transform="pandas").transform(blobs[0])
     assert frame.columns.tolist() == names.tolist()
 
 

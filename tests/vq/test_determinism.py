@@ -16,8 +16,9 @@ import torch
 from numpy.typing import NDArray
 
 from tests.support import fast_classifier
-from vqpu import NaivePUClassifier, VQKMeansClassifier
+from vqpu import VQKMeansClassifier
 from vqpu.base._seeding import preserved_torch_state
+from vqpu.rivals import NaivePUClassifier
 
 Blobs = tuple[NDArray[Any], NDArray[Any]]
 

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 from torch import nn
 
 from tests.support import fast_classifier
-from vqpu import NaivePUClassifier, VQKMeansClassifier
+from vqpu import VQKMeansClassifier
 from vqpu.base._source import ArraySource
+from vqpu.base._split import draw_check_sample, split_holdout
+from vqpu.estimators._encoder import count_members, resolve_dropout
 from vqpu.nn import EncoderEnsemble
-from vqpu.training import draw_check_sample, split_holdout
+from vqpu.rivals import NaivePUClassifier
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
 pytestmark = pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
@@ -99,7 +101,7 @@ def test_fit__members_answer_together_and_a_sample_alone_as_in_company(blobs: Bl
     model = fast_classifier(n_members=3).fit(X, y)
     assert model.n_holdout_ == (int((y == 1).sum()), int((y == 0).sum()))
     assert model.transform(X).shape == (len(X), 3 * 4)
-    encodings = model._folded.encode(ArraySource(X), None, torch.device("cpu"))
+    encodings = model.encode(X)
     assert encodings.member_projections.shape == (len(X), 3)
     np.testing.assert_array_equal(encodings.projection, encodings.member_projections.mean(axis=1))
     scores = model.decision_function(X)
@@ -121,15 +123,15 @@ def test_nearest_center__answers_with_several_members(blobs: Blobs) -> None:
 def test_members__five_for_few_samples_and_one_for_many(blobs: Blobs) -> None:
     few = fast_classifier(n_members=None, max_steps=2).fit(*blobs)
     assert len(few.network_.encoder.members) == 5
-    assert few._count_members(ArraySource(np.zeros((30_000, 1)))) == 1
-    assert few._count_members(ArraySource(np.zeros((2_999, 8, 8)))) == 5
-    assert few._count_members(ArraySource(np.zeros((3_000, 8, 8)))) == 1
+    assert count_members(None, ArraySource(np.zeros((30_000, 1)))) == 1
+    assert count_members(None, ArraySource(np.zeros((2_999, 8, 8)))) == 5
+    assert count_members(None, ArraySource(np.zeros((3_000, 8, 8)))) == 1
     rows, many_rows = (ArraySource(np.zeros((n, 1))) for n in (2_999, 3_000))
     images, many_images = (ArraySource(np.zeros((n, 8, 8))) for n in (2_999, 3_000))
     default = VQKMeansClassifier()
-    assert (default._count_rounds(rows), default._count_rounds(images)) == (3, 2)
-    assert [default._resolve_dropout(part) for part in (rows, many_rows)] == [0.5, 0.25]
-    assert [default._resolve_dropout(part) for part in (images, many_images)] == [0.1, 0.0]
+    assert [default._settings(part).n_rounds for part in (rows, images)] == [3, 2]
+    assert [resolve_dropout(None, part) for part in (rows, many_rows)] == [0.5, 0.25]
+    assert [resolve_dropout(None, part) for part in (images, many_images)] == [0.1, 0.0]
     naive = NaivePUClassifier(max_steps=2, random_state=0).fit(*blobs)
     assert len(naive.network_.encoder.members) == 5
     assert naive.decision_function(blobs[0]).shape == (len(blobs[0]),)

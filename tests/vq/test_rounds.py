@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 import vqpu
 from tests.support import fast_classifier
 from vqpu import VQKMeansClassifier, diagnose
+from vqpu.base._split import Split, split_holdout
 from vqpu.errors import CheckpointError, InterruptedWarning
 from vqpu.persistence._checkpoints import CheckpointFolder
-from vqpu.training import Split, split_holdout
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
 ROUNDS = {"n_members": 2, "max_steps": 40, "patience": 9}
@@ -173,10 +173,11 @@ def test_finished_rounds__started_again__train_no_more(blobs: Blobs, tmp_path: P
 
 def test_checkpoints_of_round_2__of_other_samples__are_refused(tmp_path: Path) -> None:
     folder = CheckpointFolder(tmp_path, {"seed": 0})
-    folder.of_round(2, b"these").write(1, {}, {})
-    assert folder.of_round(2, b"these").newest() is not None
+    these, those = {"samples left out": "these"}, {"samples left out": "those"}
+    folder.of_stage("round-2", these).write(1, {}, {})
+    assert folder.of_stage("round-2", these).newest() is not None
     with pytest.raises(CheckpointError, match="samples left out is"):
-        folder.of_round(2, b"those").newest()
+        folder.of_stage("round-2", those).newest()
 
 
 def test_saved_model__of_two_rounds__comes_back_and_tells(

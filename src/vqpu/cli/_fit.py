@@ -20,7 +20,7 @@ Data = Annotated[
 Positives = Annotated[
     str | None, typer.Option(help="Folder, array or table of labelled positives.")
 ]
-Unlabeled = Annotated[str | None, typer.Option(help="The same of everything else.")]
+Unlabeled = Annotated[str | None, typer.Option(help="The same of unlabelled data.")]
 Label = Annotated[str | None, typer.Option(help="Column of labels.")]
 Positive = Annotated[
     str | None, typer.Option(help="Value of that column that marks positives; others are unknown.")
@@ -88,7 +88,7 @@ def fit(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn from positives and everything else, and save a model.
+    """Learn from positives and unlabelled data, and save a model.
 
     Ctrl-C ends training early, keeps the best state so far and saves it.
     """
@@ -158,7 +158,7 @@ def compare(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Fit several methods on three quarters of the data and judge them on the rest.
+    """Fit several methods on three quarters of the data and score them on the rest.
 
     All scores are estimates from PU labels: no negatives are needed.
     """
@@ -208,7 +208,7 @@ def _print_comparison(found: Any) -> None:
         print(f"{row['method']:14}{cells}{row['seconds']:16.1f}")
     n_positive, n_unlabeled = found.n_judged
     print(
-        f"Judged on {n_positive} labelled and {n_unlabeled} unlabelled samples that were not "
+        f"Scored on {n_positive} labelled and {n_unlabeled} unlabelled samples that were not "
         f"trained on; {found.scenario}, alpha = {found.alpha:.3f} ({found.alpha_from}).\n"
         "auc, recall, precision and f1 are those of positives against negatives, estimated without "
         "negatives; proxy_auc is\nthe AUC of labelled against unlabelled samples, lee_liu is "

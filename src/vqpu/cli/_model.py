@@ -38,7 +38,7 @@ def export(
     from vqpu.persistence._targets import check_target
 
     check_target(onnx, (".onnx",), model_path=model)
-    estimator, contract = open_model(model)
+    estimator, contract, _ = open_model(model)
     columns = None if contract.schema is None else contract.schema.feature_names
     done = export_onnx(
         estimator,
@@ -90,7 +90,7 @@ def _print_model(found: dict[str, Any]) -> None:
     if "alpha" in fitted:
         lines["alpha"] = f"{fitted['alpha']:.3f} of the unlabelled samples are positives"
     if "positive_share" in fitted:
-        lines["answer"] = f"{fitted['positive_share']:.1%} of them are called positive"
+        lines["predicted"] = f"{fitted['positive_share']:.1%} of them are called positive"
     for name, text in lines.items():
         print(f"{name:10} {text}")
     for finding in found["findings"]:

@@ -1,4 +1,4 @@
-"""``vqpu predict``, ``rank`` and ``evaluate``: a model's answers to files and folders."""
+"""``vqpu predict``, ``rank`` and ``evaluate``: a model's predictions for files and folders."""
 
 from __future__ import annotations
 

@@ -72,13 +72,13 @@ class ScoringGraph(nn.Module):
         super().__init__()
         self.network = model._folded
         self.channels_last = channels_last
-        answer = model._answer
-        self.needs_codes = answer.needs_codes
-        self.slope = answer.projection_posterior.slope
-        self.intercept = answer.projection_posterior.intercept
-        self.place_slope = answer.place_slope
-        negative = torch.from_numpy(answer.clusters.negative_center)
-        axis = torch.from_numpy(answer.clusters.positive_center) - negative
+        rule = model.decision_rule_
+        self.needs_codes = rule.needs_codes
+        self.slope = rule.projection_posterior.slope
+        self.intercept = rule.projection_posterior.intercept
+        self.place_slope = rule.place_slope
+        negative = torch.from_numpy(rule.clusters.negative_center)
+        axis = torch.from_numpy(rule.clusters.positive_center) - negative
         self.negative: Tensor
         self.axis: Tensor
         self.register_buffer("negative", negative)

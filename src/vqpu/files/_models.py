@@ -1,15 +1,16 @@
-"""A model directory as the commands use it: the estimator and its input contract."""
+"""A model directory as the commands use it: the estimator, its input contract, its files."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from vqpu.errors import InputError, ModelFileError
 from vqpu.files._input_contract import CONTRACT_FILE, InputContract
 from vqpu.persistence._bundle import MANIFEST, Bundle
+from vqpu.persistence._loading import load
 from vqpu.persistence._model import read_model
-from vqpu.rivals._loading import load
 
 
 class OpenedModel(NamedTuple):
@@ -20,10 +21,13 @@ class OpenedModel(NamedTuple):
     estimator : classifier
     contract : InputContract
         That of ``vqpu fit``, or one made from the model's shape if it was saved in Python.
+    bundle : Bundle
+        The verified manifest, for the other files of the model.
     """
 
     estimator: Any
     contract: InputContract
+    bundle: Bundle
 
 
 def is_model(path: str | Path) -> bool:
@@ -36,25 +40,28 @@ def is_model(path: str | Path) -> bool:
     return (Path(path) / MANIFEST).exists()
 
 
-def open_model(path: str | Path) -> OpenedModel:
-    """Load a classifier and its contract.
+def open_model(path: str | os.PathLike[str], *, encoder: Any = None) -> OpenedModel:
+    """Load a classifier and its contract; the manifest is read once.
 
     Parameters
     ----------
     path : path
+    encoder : callable or None
+        The function that was given as ``encoder`` when the model was fitted, if one was.
     """
     if _is_something_else(Path(path)):
         raise ModelFileError(
             f"{path} is no model: it has no {MANIFEST}. A model is the directory that vqpu fit or "
             "save made, and on the command line MODEL comes before INPUT."
         )
-    contract = read_contract(read_model(path))
-    estimator = load(path)
+    bundle = read_model(path)
+    contract = read_contract(bundle)
+    estimator = load(bundle, encoder=encoder)
     if not hasattr(estimator, "decision_function"):
         raise InputError(f"{path} holds a {type(estimator).__name__}, which is no classifier.")
     if contract is None:
         contract = InputContract.of_shape(estimator.input_shape_)
-    return OpenedModel(estimator, contract)
+    return OpenedModel(estimator, contract, bundle)
 
 
 def read_contract(bundle: Bundle) -> InputContract | None:

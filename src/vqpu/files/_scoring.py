@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vqpu.estimators._validation import positive_probability
+from vqpu.estimators._classifier import positive_probability
 from vqpu.files import Broken, Chunk
 
 COLUMNS = ("label", "score", "probability")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import shutil
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,20 +50,19 @@ class CheckpointFolder:
     def __init__(self, path: Path, identity: dict[str, Any]) -> None:
         self.path, self._identity = path, identity
 
-    def of_round(self, number: int, left_out: bytes) -> CheckpointFolder:
-        """Return the checkpoints of a round: the first has this folder, later ones one in it.
+    def of_stage(self, name: str | None, identity: Mapping[str, Any]) -> CheckpointFolder:
+        """Return the checkpoints of one stage of the fit.
 
         Parameters
         ----------
-        number : int
-            From 1.
-        left_out : bytes
-            Which samples the round leaves out; checkpoints without others are refused.
+        name : str or None
+            Of a folder in this one; None: the stage that has this one.
+        identity : mapping
+            What says which training it is, besides the fit; checkpoints of others are refused.
         """
-        if number == 1:
-            return self
-        trained_on = {"round": number, "samples left out": hashlib.sha256(left_out).hexdigest()}
-        inner = CheckpointFolder(self.path / f"round-{number}", {**self._identity, **trained_on})
+        if name is None:
+            return CheckpointFolder(self.path, {**self._identity, **identity})
+        inner = CheckpointFolder(self.path / name, {**self._identity, "stage": name, **identity})
         with _refusing(self.path, "a folder is to be made in it; the checkpoints are intact"):
             inner.path.mkdir(exist_ok=True)
         inner.clear_traces()
@@ -145,12 +143,14 @@ def stored_seed(path: Path) -> int | None:
     ----------
     path : Path
     """
-    found = CheckpointFolder(path, {})
-    for step in reversed(found._steps()):
-        try:
-            return int(read_bundle(found._place(step), CHECKPOINT).manifest["identity"]["seed"])
-        except ModelFileError:
-            continue
+    inner = sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.is_symlink())
+    for place in (path, *(entry for entry in inner if not _NAME.fullmatch(entry.name))):
+        found = CheckpointFolder(place, {})
+        for step in reversed(found._steps()):
+            try:
+                return int(read_bundle(found._place(step), CHECKPOINT).manifest["identity"]["seed"])
+            except ModelFileError:
+                continue
     return None
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, get_origin, get_type_hints
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 import torch
@@ -130,12 +131,13 @@ def _decode_kind(
 def _check_fields(record: type, fields: dict[str, Any]) -> None:
     """Raise if a field's value is not of the type that the record states for it."""
     for name, stated in get_type_hints(record).items():
-        expected = get_origin(stated) or stated
+        expected = tuple(get_args(stated)) if get_origin(stated) is UnionType else (stated,)
+        plain = tuple(get_origin(one) or one for one in expected)
         value = fields.get(name)
-        if not isinstance(value, (int, float) if expected is float else expected):
+        if not isinstance(value, (*plain, int) if float in plain else plain):
             raise ModelFileError(
-                f"{name} of a saved {record.__name__} must be a {expected.__name__}. It is "
-                f"{value!r}."
+                f"{name} of a saved {record.__name__} must be a "
+                f"{' or '.join(one.__name__ for one in plain)}. It is {value!r}."
             )
 
 

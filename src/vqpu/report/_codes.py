@@ -92,26 +92,26 @@ class CodeMap(NamedTuple):
     method: str
 
 
-def code_map(evidence: TrainingSample, seed: int = 0) -> CodeMap:
+def code_map(sample: TrainingSample, seed: int = 0) -> CodeMap:
     """Place samples so that those with similar codes are near each other.
 
     Parameters
     ----------
-    evidence : TrainingSample
+    sample : TrainingSample
         With codes.
     seed : int
-        Of t-SNE, and of the sample if there are too many points.
+        Of t-SNE, and of the choice if there are too many points.
     """
-    assert evidence.codes is not None
-    kept = _kept(len(evidence.codes), seed)
-    distinct, group = np.unique(evidence.codes[kept], axis=0, return_inverse=True)
+    assert sample.codes is not None
+    kept = _kept(len(sample.codes), seed)
+    distinct, group = np.unique(sample.codes[kept], axis=0, return_inverse=True)
     group = group.ravel()
     method = "t-SNE" if len(distinct) >= _FEW else "principal components"
     centers = _scaled(_embed(distinct.astype(np.float64), seed))
     return CodeMap(
         centers[group] + spread_equal(group, seed),
-        evidence.is_labeled[kept],
-        evidence.scores[kept] > 0,
+        sample.is_labeled[kept],
+        sample.scores[kept] > 0,
         len(distinct),
         method,
     )

@@ -55,9 +55,9 @@ def stopping_curve(model: VQKMeansClassifier) -> StoppingCurve:
     ----------
     model : VQKMeansClassifier
     """
-    signal, history = SIGNALS[model.stopping_signal], model.history_
+    signal, history = SIGNALS[model.variant_.stopping_signal], model.history_
     return StoppingCurve(
-        signal=model.stopping_signal,
+        signal=model.variant_.stopping_signal,
         larger_is_better=signal.sign > 0,
         rounds=history.rounds(),
         steps=history.column("step"),
@@ -76,7 +76,7 @@ def check_rows(model: VQKMeansClassifier) -> tuple[list[str], list[list[str]]]:
     ----------
     model : VQKMeansClassifier
     """
-    signal = SIGNALS[model.stopping_signal].column
+    signal = SIGNALS[model.variant_.stopping_signal].column
     columns = [*_COLUMNS, *([] if signal in _COLUMNS else [signal])]
     if model.n_rounds_ > 1:
         columns.insert(0, "round")

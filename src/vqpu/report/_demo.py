@@ -13,7 +13,7 @@ from vqpu.base._source import ArraySource
 from vqpu.datasets import find_task, load_task, make_pu
 from vqpu.persistence._targets import check_target, writing
 from vqpu.rivals import NaivePUClassifier, OracleClassifier
-from vqpu.vq import Check
+from vqpu.training import CheckResult
 from vqpu.vq._classifier import VQKMeansClassifier
 
 ALPHA = 0.5
@@ -63,8 +63,8 @@ def run_demo(out: Path, seed: int) -> None:
 def _accuracy_recorder(X_test: NDArray[Any], y_test: NDArray[Any], curve: list[float]) -> Any:
     source = ArraySource(X_test)
 
-    def record(check: Check) -> None:
-        is_positive = check.answer.log_odds(check.encode(source)) > 0
+    def record(check: CheckResult) -> None:
+        is_positive = check.log_odds(source) > 0
         curve.append(100 * float(np.mean(is_positive == (y_test == 1))))
 
     return record
@@ -109,6 +109,8 @@ def _draw(model: VQKMeansClassifier, accuracies: list[float], out: Path) -> None
         axes.grid(alpha=0.25)
         axes.legend(loc="lower right", frameon=False)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.suptitle(f"VQ K-means on digits, even against odd: chosen by {model.stopping_signal}")
+    figure.suptitle(
+        f"VQ K-means on digits, even against odd: chosen by {model.variant_.stopping_signal}"
+    )
     with writing(out) as file:
         figure.savefig(file, format="png", dpi=120)

@@ -1,4 +1,4 @@
-"""Did it work? Answers for people who have no negatives to measure with.
+"""Did it work? Findings for people who have no negatives to measure with.
 
 Every finding rests on what a fit leaves behind: its history, its held-out labelled positives and
 unlabelled samples, and its own probabilities. None of them proves that a model is right; each can
@@ -20,8 +20,8 @@ from vqpu.base._parameters import check_integer, draw_seed
 from vqpu.errors import CollapsedCodesError, InputError, InputTypeError
 from vqpu.priors import estimate_prior
 from vqpu.training import SIGNALS
-from vqpu.vq import NO_HIDDEN_POSITIVES, found_positives
 from vqpu.vq._classifier import VQKMeansClassifier
+from vqpu.vq._decision_rule import NO_HIDDEN_POSITIVES, found_positives
 
 Floats = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ _UNSTABLE, _VERY_UNSTABLE = 0.05, 0.15
 
 
 class Finding(NamedTuple):
-    """One answer.
+    """What was seen of a fitted model, and what it means.
 
     Attributes
     ----------
@@ -75,14 +75,14 @@ def diagnose(
     X, y : array-like or None
         What it was fitted on; needed for ``refits`` alone.
     refits : int, default=0
-        How often to fit again with another seed, to see whether the answers stay.
+        How often to fit again with another seed, to see whether the predictions stay.
     random_state : int, RandomState, Generator or None, default=0
         Draws those seeds.
 
     Returns
     -------
     findings : list of Finding
-        The answer itself, the held-out positives it finds, overlap of the clusters, the trace of
+        The predictions, the held-out positives they find, overlap of the clusters, the trace of
         the stopping signal, alpha by several estimators, codes in use and, with ``refits``,
         stability.
 
@@ -104,13 +104,13 @@ def diagnose(
     check_is_fitted(model)
     check_integer("refits", refits, 0)
     findings = [
-        _answer(model),
+        _predictions(model),
         _found(model),
         _overlap(model),
         _trace(model),
         _alphas(model),
     ]
-    if model.encoding == "codes":
+    if model.variant_.encoding == "codes":
         findings.append(_codes(model))
     if refits > 0:
         if X is None or y is None:
@@ -119,15 +119,15 @@ def diagnose(
     return findings
 
 
-def _answer(model: VQKMeansClassifier) -> Finding:
+def _predictions(model: VQKMeansClassifier) -> Finding:
     share, alpha = model.positive_share_, model.alpha_
     seen = f"{share:.0%} of the unlabelled samples are called positive"
-    if not found_positives(model._answer, len(model.holdout_projections_[1])):
-        return Finding("answer", FAILED, share, f"{seen}. {NO_HIDDEN_POSITIVES}")
+    if not found_positives(model.decision_rule_, len(model.holdout_projections_[1])):
+        return Finding("predictions", FAILED, share, f"{seen}. {NO_HIDDEN_POSITIVES}")
     if share <= _NEARLY_NONE or share >= _NEARLY_ALL:
         level = FAILED
         advice = (
-            ": the answer says nothing. See whether P and U differ at all, try more steps "
+            ": the predictions say nothing. See whether P and U differ at all, try more steps "
             "(max_steps) and another stopping_signal."
         )
     elif abs(share - alpha) > _ALPHAS_APART:
@@ -138,7 +138,7 @@ def _answer(model: VQKMeansClassifier) -> Finding:
         )
     else:
         level, advice = OK, f", and alpha is estimated as {alpha:.2f}."
-    return Finding("answer", level, share, seen + advice)
+    return Finding("predictions", level, share, seen + advice)
 
 
 def _found(model: VQKMeansClassifier) -> Finding:
@@ -167,7 +167,7 @@ def _overlap(model: VQKMeansClassifier) -> Finding:
 def _trace(model: VQKMeansClassifier) -> Finding:
     rounds = model.history_.rounds()
     best, n_checks = model.best_check_ - rounds.index(rounds[-1]), rounds.count(rounds[-1])
-    signal = model.stopping_signal
+    signal = model.variant_.stopping_signal
     better = "rises" if SIGNALS[signal].sign > 0 else "falls"
     place = best / max(n_checks - 1, 1)
     if best == n_checks - 1 and model.stop_reason_ != "patience":
@@ -222,15 +222,15 @@ def _stability(
     is_unlabeled = ~encode_pu_labels(np.asarray(y)).is_positive
     unlabeled = _safe_indexing(X, np.flatnonzero(is_unlabeled))
     generator = np.random.default_rng(draw_seed(random_state))
-    answers = [model.predict(unlabeled)]
+    predictions = [model.predict(unlabeled)]
     for seed in generator.integers(0, 2**31, refits):
         again = clone(model).set_params(random_state=int(seed))
         try:
-            answers.append(again.fit(X, y).predict(unlabeled))
+            predictions.append(again.fit(X, y).predict(unlabeled))
         except CollapsedCodesError as error:
             return Finding("stability", FAILED, None, f"With another seed it fails: {error}")
-    changed = float(np.mean([(answer != answers[0]).mean() for answer in answers[1:]]))
-    sentence = f"With other seeds {changed:.1%} of the unlabelled samples are judged otherwise"
+    changed = float(np.mean([(other != predictions[0]).mean() for other in predictions[1:]]))
+    sentence = f"With other seeds {changed:.1%} of the unlabelled samples are predicted otherwise"
     if changed <= _UNSTABLE:
         return Finding("stability", OK, changed, sentence + ".")
     level = DOUBT if changed <= _VERY_UNSTABLE else FAILED

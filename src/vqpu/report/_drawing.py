@@ -26,7 +26,7 @@ _STYLE: dict[Any, Any] = {
 
 
 def draw_stopping(curve: StoppingCurve) -> str:
-    """Draw the signal, and below it the answer, at every check.
+    """Draw the signal, and below it the share called positive, at every check.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def draw_usage(usage: CodeUsage) -> str:
 
 
 def draw_map(found: CodeMap) -> str:
-    """Draw the map: unlabelled samples coloured by answer, labelled positives on top.
+    """Draw the map: unlabelled samples coloured by prediction, labelled positives on top.
 
     Parameters
     ----------

@@ -55,12 +55,12 @@ class Gallery(NamedTuple):
     ----------
     title : str
     note : str or None
-    exhibits : list of GalleryItem
+    items : list of GalleryItem
     """
 
     title: str
     note: str | None
-    exhibits: list[GalleryItem]
+    items: list[GalleryItem]
 
 
 class Galleries(NamedTuple):
@@ -80,27 +80,27 @@ class Galleries(NamedTuple):
     galleries: list[Gallery]
 
 
-def galleries(evidence: TrainingSample) -> Galleries:
-    """Return what to hang where.
+def galleries(sample: TrainingSample) -> Galleries:
+    """Return the samples that the page shows, gallery by gallery.
 
     Parameters
     ----------
-    evidence : TrainingSample
+    sample : TrainingSample
     """
-    are_images = evidence.kind == "images"
+    are_images = sample.kind == "images"
     rows = {
-        name: [entry["row"] for entry in evidence.galleries[name] if entry["row"] is not None]
+        name: [entry["row"] for entry in sample.galleries[name] if entry["row"] is not None]
         for name in TITLES
     }
-    all_columns = next((list(found[0]) for found in rows.values() if found), [])
+    all_columns = next((list(kept[0]) for kept in rows.values() if kept), [])
     columns = telling_columns(rows["positive"], rows["negative"], all_columns)
-    hung = []
+    found = []
     for name, title in TITLES.items():
-        entries = evidence.galleries[name]
-        note = _note(evidence, entries) if name == "doubtful" else None
-        exhibits = [_exhibit(evidence, entry, columns, all_columns) for entry in entries]
-        hung.append(Gallery(title, note, exhibits))
-    return Galleries(are_images, columns, all_columns, hung)
+        entries = sample.galleries[name]
+        note = _note(sample, entries) if name == "doubtful" else None
+        items = [_item(sample, entry, columns, all_columns) for entry in entries]
+        found.append(Gallery(title, note, items))
+    return Galleries(are_images, columns, all_columns, found)
 
 
 def telling_columns(
@@ -152,22 +152,22 @@ def difference(first: Sequence[Any], second: Sequence[Any]) -> float:
     return sum(shares) / 2
 
 
-def _note(evidence: TrainingSample, entries: list[dict[str, Any]]) -> str | None:
+def _note(sample: TrainingSample, entries: list[dict[str, Any]]) -> str | None:
     """Return what to say where even the samples nearest to the border are far from it."""
-    nearest = min((abs(evidence.scores[entry["sample"]]) for entry in entries), default=0.0)
+    nearest = min((abs(sample.scores[entry["sample"]]) for entry in entries), default=0.0)
     if nearest < _DOUBTLESS:
         return None
     return "None of the kept samples is in doubt; these are the nearest to the border."
 
 
-def _exhibit(
-    evidence: TrainingSample, entry: dict[str, Any], columns: list[str], all_columns: list[str]
+def _item(
+    sample: TrainingSample, entry: dict[str, Any], columns: list[str], all_columns: list[str]
 ) -> GalleryItem:
-    name, row = str(evidence.names[entry["sample"]]), entry["row"] or {}
+    name, row = str(sample.names[entry["sample"]]), entry["row"] or {}
     return GalleryItem(
         name,
         name.replace("\\", "/").rstrip("/").rsplit("/", 1)[-1],
-        _probability(float(evidence.scores[entry["sample"]])),
+        _probability(float(sample.scores[entry["sample"]])),
         entry["image"],
         [shown(row[column]) for column in columns],
         [shown(row[column]) for column in all_columns],

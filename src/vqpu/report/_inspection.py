@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from vqpu.files._models import open_model
-from vqpu.persistence._bundle import Bundle
-from vqpu.persistence._model import read_model
-from vqpu.report._training_sample import JSON_FILE, findings_of, read_training_sample
+from vqpu.report._training_sample import findings_of, read_training_sample
 from vqpu.vq._classifier import VQKMeansClassifier
 
 _FITTED = ("alpha_", "positive_share_", "n_steps_", "stop_reason_", "n_rounds_", "n_members_",
            "n_holdout_")  # fmt: skip
-_SHOWN_OF_CHECK = ("round", "step", "seconds", "center_distance", "codes_in_use", "holdout_loss")
+_OF_CHECK = ("round", "step", "seconds", "center_distance", "codes_in_use", "holdout_loss")
 
 
 def inspect_model(path: str | Path) -> dict[str, Any]:
@@ -32,29 +30,22 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
         "estimator", "versions", "parameters", "classes", "input", "fitted", "best_check" (the
         chosen row of the history), "n_checks", "findings" and "bytes".
     """
-    bundle, model = read_model(path), open_model(path)
-    estimator = model.estimator
+    estimator, contract, bundle = open_model(path)
+    manifest = bundle.manifest
     fitted = {
         name.rstrip("_"): getattr(estimator, name) for name in _FITTED if hasattr(estimator, name)
     }
     best = estimator.history_[estimator.best_check_]
-    contract = json.loads(model.contract.to_json())
+    is_diagnosed = isinstance(estimator, VQKMeansClassifier)
     return {
-        "estimator": bundle.manifest["estimator"],
-        "versions": bundle.manifest["versions"],
-        "parameters": bundle.manifest["parameters"],
+        "estimator": manifest["estimator"],
+        "versions": manifest["versions"],
+        "parameters": manifest["parameters"],
         "classes": estimator.classes_.tolist(),
-        "input": {"takes": model.contract.describe(), **contract},
+        "input": {"takes": contract.describe(), **json.loads(contract.to_json())},
         "fitted": fitted,
         "n_checks": len(estimator.history_),
-        "best_check": {name: best[name] for name in _SHOWN_OF_CHECK if name in best},
-        "findings": _findings(path, bundle, estimator),
-        "bytes": sum(entry["bytes"] for entry in bundle.manifest["files"].values()),
+        "best_check": {name: best[name] for name in _OF_CHECK if name in best},
+        "findings": findings_of(estimator, read_training_sample(bundle)) if is_diagnosed else [],
+        "bytes": sum(entry["bytes"] for entry in manifest["files"].values()),
     }
-
-
-def _findings(path: str | Path, bundle: Bundle, estimator: Any) -> list[dict[str, Any]]:
-    if not isinstance(estimator, VQKMeansClassifier):  # nothing else is diagnosed
-        return []
-    has_evidence = JSON_FILE in bundle.manifest["extras"]
-    return findings_of(estimator, read_training_sample(path) if has_evidence else None)

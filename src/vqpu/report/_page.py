@@ -13,8 +13,8 @@ from vqpu.report._codes import code_map, code_usage
 from vqpu.report._curves import check_rows, score_histogram, stopping_curve
 from vqpu.report._drawing import draw_histogram, draw_map, draw_stopping, draw_usage
 from vqpu.report._galleries import galleries
-from vqpu.report._reported_model import ReportedModel, read_subject
-from vqpu.report._summary import alpha_check, changed_parameters, facts, verdict
+from vqpu.report._reported_model import ReportedModel, read_reported_model
+from vqpu.report._summary import alpha_check, changed_parameters, diagnosis_of, facts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -45,8 +45,8 @@ def make_report(
     str
     """
     check_integer("random_state", random_state, 0)
-    subject = read_subject(model_path, encoder)
-    return _environment().from_string(_template()).render(_parts(subject, random_state))
+    reported = read_reported_model(model_path, encoder)
+    return _environment().from_string(_template()).render(_parts(reported, random_state))
 
 
 def write_report(model_path: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
@@ -66,15 +66,15 @@ def write_report(model_path: str | os.PathLike[str], out: str | os.PathLike[str]
         file.write(page)
 
 
-def _parts(subject: ReportedModel, seed: int) -> dict[str, Any]:
+def _parts(reported: ReportedModel, seed: int) -> dict[str, Any]:
     """Return everything that the template names."""
-    model = subject.model
-    found, curve, histogram = verdict(subject), stopping_curve(model), score_histogram(model)
+    model, diagnosis = reported.model, diagnosis_of(reported)
+    curve, histogram = stopping_curve(model), score_histogram(model)
     headings, rows = check_rows(model)
     return {
-        "name": subject.name,
-        "verdict": found,
-        "alpha": alpha_check(subject, found),
+        "name": reported.name,
+        "diagnosis": diagnosis,
+        "alpha": alpha_check(reported, diagnosis),
         "curve": curve,
         "best_value": curve.values[curve.best],
         "curve_picture": draw_stopping(curve),
@@ -82,22 +82,22 @@ def _parts(subject: ReportedModel, seed: int) -> dict[str, Any]:
         "check_rows": rows,
         "histogram": histogram,
         "histogram_picture": draw_histogram(histogram),
-        "facts": facts(subject),
-        "changed": changed_parameters(subject.parameters),
-        "evidence": subject.evidence,
-        **_parts_of_evidence(subject, seed),
+        "facts": facts(reported),
+        "changed": changed_parameters(reported.parameters),
+        "sample": reported.sample,
+        **_parts_of_sample(reported, seed),
     }
 
 
-def _parts_of_evidence(subject: ReportedModel, seed: int) -> dict[str, Any]:
-    evidence = subject.evidence
+def _parts_of_sample(reported: ReportedModel, seed: int) -> dict[str, Any]:
+    sample = reported.sample
     parts: dict[str, Any] = {"usage": None, "map": None, "galleries": None}
-    if evidence is None:
+    if sample is None:
         return parts
-    parts["galleries"] = galleries(evidence)
-    if evidence.codes is not None:
-        usage = code_usage(evidence.codes, evidence.is_labeled, subject.model.codebook_size)
-        found = code_map(evidence, seed)
+    parts["galleries"] = galleries(sample)
+    if sample.codes is not None:
+        usage = code_usage(sample.codes, sample.is_labeled, reported.model.codebook_size)
+        found = code_map(sample, seed)
         parts |= {"usage": usage, "usage_picture": draw_usage(usage)}
         parts |= {"map": found, "map_picture": draw_map(found)}
     return parts

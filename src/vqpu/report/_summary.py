@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from vqpu.estimators._saving import plain_parameters
+from vqpu.persistence._saving import plain_parameters
 from vqpu.report._diagnosis import DOUBT, FAILED, OK
 from vqpu.report._reported_model import ReportedModel
 from vqpu.report._training_sample import findings_of
@@ -32,14 +32,14 @@ class Diagnosis(NamedTuple):
     findings: list[dict[str, Any]]
 
 
-def verdict(subject: ReportedModel) -> Diagnosis:
+def diagnosis_of(reported: ReportedModel) -> Diagnosis:
     """Return the findings of the fit, or make them if none were kept.
 
     Parameters
     ----------
-    subject : ReportedModel
+    reported : ReportedModel
     """
-    findings = findings_of(subject.model, subject.evidence)
+    findings = findings_of(reported.model, reported.sample)
     badness = {level: place for place, level in enumerate(LEVELS)}
     ordered = sorted(findings, key=lambda finding: -badness.get(finding["level"], 1))
     worst = max((badness.get(finding["level"], 1) for finding in findings), default=1)
@@ -60,7 +60,7 @@ class AlphaCheck(NamedTuple):
     alpha : float
     least_error : float
         A bound from below on its standard error, ``sqrt(alpha (1 - alpha) / n)``.
-    n_judged : int
+    n_samples : int
         Unlabelled samples that it rests on.
     positive_share : float
     theoretical_alpha : float
@@ -71,28 +71,28 @@ class AlphaCheck(NamedTuple):
 
     alpha: float
     least_error: float
-    n_judged: int
+    n_samples: int
     positive_share: float
     theoretical_alpha: float
     sentence: str | None
 
 
-def alpha_check(subject: ReportedModel, found: Diagnosis) -> AlphaCheck:
+def alpha_check(reported: ReportedModel, diagnosis: Diagnosis) -> AlphaCheck:
     """Gather the estimates of alpha.
 
     Parameters
     ----------
-    subject : ReportedModel
-    found : Diagnosis
+    reported : ReportedModel
+    diagnosis : Diagnosis
     """
-    model = subject.model
-    n_judged = len(model.holdout_projections_[1])
+    model = reported.model
+    n_samples = len(model.holdout_projections_[1])
     spread = max(model.alpha_ * (1 - model.alpha_), 0.0)
-    sentences = [finding["sentence"] for finding in found.findings if finding["name"] == "alpha"]
+    sentences = [found["sentence"] for found in diagnosis.findings if found["name"] == "alpha"]
     return AlphaCheck(
         model.alpha_,
-        math.sqrt(spread / max(n_judged, 1)),
-        n_judged,
+        math.sqrt(spread / max(n_samples, 1)),
+        n_samples,
         model.positive_share_,
         model.theoretical_alpha_,
         sentences[0] if sentences else None,
@@ -120,28 +120,28 @@ def changed_parameters(parameters: dict[str, Any]) -> list[tuple[str, str, str]]
     ]
 
 
-def facts(subject: ReportedModel) -> list[tuple[str, str]]:
+def facts(reported: ReportedModel) -> list[tuple[str, str]]:
     """Return what was fitted on what, as pairs of a heading and a text.
 
     Parameters
     ----------
-    subject : ReportedModel
+    reported : ReportedModel
     """
-    model, evidence = subject.model, subject.evidence
+    model, sample = reported.model, reported.sample
     held_out = "{:,} labelled, {:,} unlabelled".format(*model.n_holdout_)
     found = [
         ("Method", f"{type(model).__name__}, {_encoders(model.n_members_)}"),
-        ("Takes", subject.takes),
+        ("Takes", reported.takes),
         ("Classes", f"{model.classes_[0]} (negative), {model.classes_[1]} (positive)"),
     ]
-    if evidence is not None:
-        found.append(("Labelled positives", f"{evidence.n_positive:,}"))
-        found.append(("Unlabelled samples", f"{evidence.n_unlabeled:,}"))
-    found.append(("Never trained on by the encoder that judged them", held_out))
+    if sample is not None:
+        found.append(("Labelled positives", f"{sample.n_positive:,}"))
+        found.append(("Unlabelled samples", f"{sample.n_unlabeled:,}"))
+    found.append(("Never trained on by the encoder that scored them", held_out))
     rounds = f" in {model.n_rounds_} rounds" if model.n_rounds_ > 1 else ""
     found.append(("Training", f"{model.n_steps_:,} steps{rounds}, ended by {model.stop_reason_}"))
-    found.append(("Seed", _shown(subject.parameters.get("random_state"))))
-    versions = ", ".join(f"{name} {number}" for name, number in subject.versions.items())
+    found.append(("Seed", _shown(reported.parameters.get("random_state"))))
+    versions = ", ".join(f"{name} {number}" for name, number in reported.versions.items())
     found.append(("Versions", versions))
     return found
 

@@ -1,8 +1,8 @@
-"""TrainingSample for a later report: what a fitted model says of a sample of its own training data.
+"""What a fitted model predicts for a sample of its training data, kept with it for a later report.
 
-It is kept with the model as two extra files, and neither runs any code when it is read.
+The sample is two extra files of the model, and neither runs any code when it is read.
 
-``evidence.safetensors``, one row for every kept sample, unlabelled ones first:
+``sample.safetensors``, one row for every kept sample, unlabelled ones first:
 
 ==============  ========  =======  ==================================================
 name            dtype     shape    meaning
@@ -14,7 +14,7 @@ name            dtype     shape    meaning
                                    continuous encodings
 ==============  ========  =======  ==================================================
 
-``evidence.json``: ``format`` (1), ``kind`` ("images" or "rows"), ``n_positive`` and ``n_unlabeled``
+``sample.json``: ``format`` (1), ``kind`` ("images" or "rows"), ``n_positive`` and ``n_unlabeled``
 (of the whole training data), ``names`` (n entries: path, id or row number), ``findings`` (of
 :func:`vqpu.diagnose`: name, level, value, sentence) and ``galleries``: under "positive",
 "negative" and "doubtful" up to 24 entries each, out of the kept unlabelled samples, the clearest
@@ -31,6 +31,7 @@ held-out ones are in the model itself (``holdout_projections_``, ``holdout_log_o
 from __future__ import annotations
 
 import base64
+import binascii
 import io
 import json
 from collections.abc import Callable
@@ -40,20 +41,21 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from vqpu.base._source import ArraySource
 from vqpu.errors import ModelFileError
 from vqpu.files import PUData, TableSchema
-from vqpu.persistence._model import read_extra
+from vqpu.persistence._bundle import Bundle
 from vqpu.persistence._tensors import pack, unpack
 from vqpu.report._diagnosis import diagnose
 from vqpu.vq._classifier import VQKMeansClassifier
 
-JSON_FILE, TENSOR_FILE = "evidence.json", "evidence.safetensors"
+JSON_FILE, TENSOR_FILE = "sample.json", "sample.safetensors"
+GALLERIES = ("positive", "negative", "doubtful")
 MOST_UNLABELED, MOST_LABELED = 2000, 500
 GALLERY = 24
 THUMBNAIL = 64
 _MOST_COLUMNS = 200
 _FORMAT = 1
+_JPEG = b"\xff\xd8"
 
 
 class TrainingSample(NamedTuple):
@@ -84,7 +86,7 @@ class TrainingSample(NamedTuple):
 
 
 def make_training_sample(model: VQKMeansClassifier, data: PUData) -> dict[str, bytes]:
-    """Return the files of evidence, by name, for ``model.save(path, extras=...)``.
+    """Return the two files of a sample, by name, for ``model.save(path, extras=...)``.
 
     Parameters
     ----------
@@ -94,15 +96,14 @@ def make_training_sample(model: VQKMeansClassifier, data: PUData) -> dict[str, b
         What it was fitted on.
     """
     kept = _choose(data.y)
-    source = ArraySource(np.ascontiguousarray(data.X[kept]))
-    encodings = model._folded.encode(source, None, model._device)
-    scores = model._answer.log_odds(encodings)
+    encodings = model.encode(np.ascontiguousarray(data.X[kept]))
+    scores = model.decision_rule_.log_odds(encodings)
     tensors = {
         "is_labeled": data.y[kept].astype(np.uint8),
         "score": scores,
         "projection": encodings.projection,
     }
-    if model.encoding == "codes":
+    if model.variant_.encoding == "codes":
         tensors["codes"] = encodings.representation
     galleries = {
         name: [_entry(data, kept, sample) for sample in members]
@@ -110,11 +111,11 @@ def make_training_sample(model: VQKMeansClassifier, data: PUData) -> dict[str, b
     }
     plain = {
         "format": _FORMAT,
-        "kind": "images" if source.is_image else "rows",
+        "kind": "images" if len(model.input_shape_) == 3 else "rows",
         "n_positive": int(data.y.sum()),
         "n_unlabeled": int((data.y == 0).sum()),
         "names": [_plain(data.names[int(row)]) for row in kept],
-        "findings": findings_of(model, None),
+        "findings": findings_of(model),
         "galleries": galleries,
     }
     text = json.dumps(plain, default=_plain, allow_nan=False)
@@ -122,41 +123,83 @@ def make_training_sample(model: VQKMeansClassifier, data: PUData) -> dict[str, b
     return {JSON_FILE: text.encode(), TENSOR_FILE: pack(as_torch)}
 
 
-def read_training_sample(path: Any) -> TrainingSample:
-    """Read the evidence that lies in a model's directory.
+def read_training_sample(bundle: Bundle) -> TrainingSample | None:
+    """Return the sample that was kept with a model, None if it was saved without one.
+
+    What does not hold together is refused rather than shown.
 
     Parameters
     ----------
-    path : path
+    bundle : Bundle
         Of the model.
     """
-    plain = json.loads(read_extra(path, JSON_FILE))
-    if plain.get("format") != _FORMAT:
+    if JSON_FILE not in bundle.manifest.get("extras", []):
+        return None
+    try:
+        sample = _parse(json.loads(bundle.read(JSON_FILE)), unpack(bundle.read(TENSOR_FILE)))
+        _check_sample(sample)
+    except (LookupError, TypeError, ValueError, AttributeError, binascii.Error) as error:
         raise ModelFileError(
-            f"{path} has evidence of format {plain.get('format')!r}. This vqpu reads {_FORMAT}."
-        )
-    found = unpack(read_extra(path, TENSOR_FILE))
-    tensors = {name: tensor.numpy() for name, tensor in found.items()}
-    return TrainingSample(
-        tensors["is_labeled"].astype(bool),
-        tensors["score"],
-        tensors["projection"],
-        tensors.get("codes"),
-        *(plain[name] for name in TrainingSample._fields[4:]),
-    )
+            f"The training sample in {bundle.path} does not hold together ({error!r:.200}). Fit "
+            "the model again."
+        ) from error
+    return sample
 
 
-def findings_of(model: VQKMeansClassifier, evidence: TrainingSample | None) -> list[dict[str, Any]]:
+def findings_of(
+    model: VQKMeansClassifier, sample: TrainingSample | None = None
+) -> list[dict[str, Any]]:
     """Return the findings that were kept at the fit, or make them of a model saved in Python.
 
     Parameters
     ----------
     model : VQKMeansClassifier
-    evidence : TrainingSample or None
+    sample : TrainingSample or None
     """
-    if evidence is not None:
-        return evidence.findings
+    if sample is not None:
+        return sample.findings
     return [finding._asdict() for finding in diagnose(model)]
+
+
+def _parse(plain: dict[str, Any], tensors: dict[str, torch.Tensor]) -> TrainingSample:
+    if plain["format"] != _FORMAT:
+        raise ValueError(f"format {plain['format']!r}, where this vqpu reads {_FORMAT}")
+    columns = {name: tensor.numpy() for name, tensor in tensors.items()}
+    return TrainingSample(
+        columns["is_labeled"].astype(bool),
+        columns["score"],
+        columns["projection"],
+        columns.get("codes"),
+        *(plain[name] for name in TrainingSample._fields[4:]),
+    )
+
+
+def _check_sample(sample: TrainingSample) -> None:
+    n, codes = len(sample.names), sample.codes
+    columns = (sample.is_labeled, sample.scores, sample.projections, codes)
+    lengths = {len(column) for column in columns if column is not None}
+    if lengths != {n}:
+        raise ValueError(f"{n} names for columns of {sorted(lengths)} samples")
+    if not np.isfinite(sample.scores).all():
+        raise ValueError("scores are not finite")
+    if codes is not None and (codes.ndim != 2 or codes.min() < 0):
+        raise ValueError("codes must be a matrix of indices")
+    for finding in sample.findings:
+        if not {"level", "name", "sentence"} <= set(finding):
+            raise ValueError(f"a finding lacks a part: {finding}")
+    for gallery in GALLERIES:
+        for entry in sample.galleries[gallery]:
+            _check_entry(entry, n)
+
+
+def _check_entry(entry: dict[str, Any], n: int) -> None:
+    if not 0 <= entry["sample"] < n:
+        raise ValueError(f"a gallery shows sample {entry['sample']} of {n}")
+    image, row = entry["image"], entry["row"]
+    if image is None and not isinstance(row, dict):
+        raise ValueError("a gallery entry has neither an image nor a row")
+    if image is not None and not base64.b64decode(image, validate=True).startswith(_JPEG):
+        raise ValueError("an image is no JPEG")
 
 
 def _choose(y: NDArray[np.int8]) -> NDArray[np.int64]:

@@ -1,29 +1,27 @@
-"""Other methods behind the same contract, on the same encoders and the same loop."""
+"""Other methods behind the same contract, on the same encoders and the same loop.
 
-from vqpu.estimators._validation import PUClassifier
-from vqpu.rivals._bagging import BaggingPUClassifier as BaggingPUClassifier
-from vqpu.rivals._dgan import DGANClassifier as DGANClassifier
-from vqpu.rivals._distpu import DistPUClassifier as DistPUClassifier
-from vqpu.rivals._elkan_noto import ElkanNotoClassifier as ElkanNotoClassifier
-from vqpu.rivals._naive import NaivePUClassifier as NaivePUClassifier
-from vqpu.rivals._nnpu import NNPUClassifier as NNPUClassifier
-from vqpu.rivals._observer_gan import ObserverGANClassifier as ObserverGANClassifier
-from vqpu.rivals._oracle import OracleClassifier as OracleClassifier
-from vqpu.rivals._tedn import CVIRClassifier as CVIRClassifier
-from vqpu.rivals._tedn import TEDnClassifier as TEDnClassifier
-from vqpu.rivals._upu import UPUClassifier as UPUClassifier
-from vqpu.rivals._vpu import VPUClassifier as VPUClassifier
-from vqpu.rivals._vqvae import VQVAE as VQVAE
+Their names come from the registry (``vqpu.base._registry``) and are imported on first use.
+"""
 
-# The short names of PU methods that train a network, for scripts and commands.
-PU_RIVALS: dict[str, type[PUClassifier]] = {
-    "naive": NaivePUClassifier,
-    "nnpu": NNPUClassifier,
-    "upu": UPUClassifier,
-    "distpu": DistPUClassifier,
-    "vpu": VPUClassifier,
-    "cvir": CVIRClassifier,
-    "tedn": TEDnClassifier,
-    "observer-gan": ObserverGANClassifier,
-    "d-gan": DGANClassifier,
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from vqpu.base._registry import METHODS
+
+_HOMES = {
+    method.class_name: method.module for method in METHODS if method.module.startswith(__name__)
 }
+
+__all__ = list(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

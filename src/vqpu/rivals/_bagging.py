@@ -13,7 +13,8 @@ from vqpu.base._parameters import check_integer, check_real, draw_seed
 from vqpu.base._seeding import Stream, derive_seed, numpy_generator
 from vqpu.base._wrapped import checked_probability, seeded_clone
 from vqpu.errors import InputError, VqpuWarning
-from vqpu.estimators._validation import PUClassifier
+from vqpu.estimators._classifier import PUClassifier
+from vqpu.estimators._validation import check_prediction_data, check_training_data
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +68,8 @@ class BaggingPUClassifier(PUClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from vqpu import BaggingPUClassifier, stack_pu
+    >>> from vqpu import stack_pu
+    >>> from vqpu.rivals import BaggingPUClassifier
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.normal(3, 1, (50, 2))
     >>> unlabeled = np.vstack([rng.normal(3, 1, (50, 2)), rng.normal(-3, 1, (100, 2))])
@@ -75,8 +77,6 @@ class BaggingPUClassifier(PUClassifier):
     >>> bool(model.oob_scores_[:50].mean() > model.oob_scores_[50:].mean())
     True
     """
-
-    _takes_images = False
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class BaggingPUClassifier(PUClassifier):
         check_real("alpha", self.alpha, 0, 1, open_low=True)
         seed = draw_seed(self.random_state)
         models = [self._new_model(seed, number) for number in range(self.n_estimators)]
-        source, labels = self._check_training_data(X, y)
+        source, labels = check_training_data(self, X, y, takes_images=False)
         positive = np.flatnonzero(labels.is_positive)
         unlabeled = np.flatnonzero(~labels.is_positive)
         bags = self._draw_bags(len(unlabeled), len(positive), seed)
@@ -129,7 +129,7 @@ class BaggingPUClassifier(PUClassifier):
         ----------
         X : array-like of shape (n, d)
         """
-        samples = self._source_for_prediction(X).array
+        samples = check_prediction_data(self, X).array
         total = np.zeros(len(samples))
         for model in self.estimators_:
             total += _positive_score(model, samples)

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
+from vqpu.base._batches import PlainBatches
 from vqpu.base._parameters import check_integer
 from vqpu.base._seeding import Stream, derive_seed
 from vqpu.nn import dgan_discriminator_loss, towards_one
-from vqpu.rivals._gan import GAN, GANClassifier, fixed
-from vqpu.rivals._logistic import Fitted, Material, PooledLogit, balanced_cross_entropy
+from vqpu.rivals._gan import GAN, GANClassifier, fixed, gan_checker, make_gan
+from vqpu.rivals._logit import PooledLogit, balanced_cross_entropy
+from vqpu.rivals._training import LogitTraining, Trained, adam
 from vqpu.training import (
+    Changing,
+    CheckResult,
+    Feed,
     FixedBudget,
-    PlainBatches,
+    History,
+    RowMaker,
+    Stage,
     StoppingRule,
     TrainingResult,
     WeightAverage,
-    progress_reporter,
-    train_with_checks,
+    plan_budget,
+    run_stage,
 )
-from vqpu.training._feed import Feed
+
+_GENERATOR_STAGE = 3
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -94,64 +102,91 @@ class DGANClassifier(GANClassifier):
     """
 
     _title = "D-GAN"
-    _saved: ClassVar[tuple[str, ...]] = ("gan_history_",)
-    _spectral = True
+    _saved: ClassVar[tuple[str, ...]] = (*GANClassifier._saved, "gan_history_")
 
     gan_steps: int = 4000
     patience: int = 20  # the AUC is flat at first, before the border has settled
+
+    gan_history_: History = field(init=False)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_integer("gan_steps", self.gan_steps, 1)
 
-    def _fit_network(self, material: Material) -> Fitted:
-        network = self._make_network(material, material.seed)
-        gan = self._make_gan(material.source, network.encoder, material.seed)
-        self.gan_history_ = self._train_gan(gan, material).history
-        gan.generator = self.generator_ = gan.average.averaged
-        return Fitted(self._train_classifier(network, gan, material))
+    def _train(self, training: LogitTraining) -> Trained:
+        network = training.make_network(training.context.seed)
+        gan = make_gan(
+            training,
+            network.encoder,
+            latent_dim=self.latent_dim,
+            learning_rate=self.gan_learning_rate,
+            spectral=True,
+        )
+        first = self._train_gan(gan, training)
+        gan.generator = self.generator_ = first.state
+        self.gan_history_, self._layout = first.history, training.context.source.layout
+        result = self._train_classifier(network, gan, training)
+        return Trained(result, result.state)
 
-    def _train_gan(self, gan: GAN, material: Material) -> TrainingResult:
-        (feed,) = self._make_feeds(material.source, material.split, material.seed, self._device)
-        with progress_reporter(self.verbose, f"{self._title}, generator", self.gan_steps) as report:
-            return train_with_checks(
-                _Generated(gan, feed),
-                gan.generator_optimizer,
-                FixedBudget(),
-                state=gan.average.averaged,
-                make_row=lambda step, terms: {"step": step, **terms},
-                report=report,
-                schedule="constant",
-                max_steps=self.gan_steps,
-                check_every=max(self.gan_steps // 20, 1),
-            )
+    def _train_gan(self, gan: GAN, training: LogitTraining) -> TrainingResult:
+        (feed,) = training.make_feeds(training.context.seed)
+        rows, device = RowMaker(feed.batches.steps_per_epoch), training.context.device
+
+        def check(step: int, terms: dict[str, float]) -> CheckResult:
+            row = rows(step, terms, {})
+            return CheckResult(row, _GENERATOR_STAGE, gan.average.averaged, device)
+
+        budget = plan_budget(
+            feed.batches.steps_per_epoch,
+            max_steps=self.gan_steps,
+            max_epochs=None,
+            check_every=max(self.gan_steps // 20, 1),
+            schedule="constant",
+        )
+        stage = Stage(
+            f"{self._title}, generator",
+            _Generated(gan, feed),
+            gan.generator_optimizer,
+            FixedBudget(),
+            gan.average.averaged,
+            check,
+            budget,
+            folder="generator",
+            is_final=False,
+            is_watched=False,  # nothing to look at yet decides
+        )
+        return run_stage(training.context, stage)
 
     def _train_classifier(
-        self, network: PooledLogit, gan: GAN, material: Material
+        self, network: PooledLogit, gan: GAN, training: LogitTraining
     ) -> TrainingResult:
-        feed = self._positive_feed(material, derive_seed(material.seed, Stream.SECOND_STAGE))
+        feed = self._positive_feed(training)
         average = WeightAverage(network, self.weight_average)
-        max_steps, check_every = self._budget(feed.batches.steps_per_epoch)
-        with progress_reporter(self.verbose, f"{self._title}, classifier", max_steps) as report:
-            return train_with_checks(
-                # Noise goes on where the first stage ended.
-                _AgainstGenerated(network, average, gan, feed, first_noise=self.gan_steps),
-                torch.optim.Adam(network.parameters(), lr=self.learning_rate, fused=True),
-                StoppingRule("holdout-auc", self.patience),
-                state=average.averaged,
-                make_row=self._gan_row_maker(
-                    average.averaged, material, feed.batches.steps_per_epoch
-                ),
-                report=report,
+        steps_per_epoch = feed.batches.steps_per_epoch
+        stage = Stage(
+            f"{self._title}, classifier",
+            # Noise goes on where the first stage ended.
+            _AgainstGenerated(network, average, gan, feed, first_noise=self.gan_steps),
+            adam(network, self.learning_rate),
+            StoppingRule("holdout-auc", self.patience),
+            average.averaged,
+            gan_checker(training, average.averaged, steps_per_epoch),
+            plan_budget(
+                steps_per_epoch,
+                max_steps=self.max_steps,
+                max_epochs=self.max_epochs,
+                check_every=self.check_every,
                 schedule=self.schedule,
-                max_steps=max_steps,
-                check_every=check_every,
-            )
+            ),
+        )
+        return run_stage(training.context, stage)
 
-    def _positive_feed(self, material: Material, seed: int) -> Feed:
-        source, positive = material.source, material.split.training_sets(0).positive
+    def _positive_feed(self, training: LogitTraining) -> Feed:
+        context = training.context
+        seed = derive_seed(context.seed, Stream.SECOND_STAGE)
+        positive = context.split.training_sets(0).positive
         batches = PlainBatches(positive, max(1, self.batch_size // 2), seed)
-        return Feed(source, batches, self._augmentation(source), seed, self._device)
+        return Feed(context.source, batches, training.settings.augmentation, seed, context.device)
 
 
 class _Generated:
@@ -174,6 +209,9 @@ class _Generated:
 
     def after_step(self, step: int) -> None:
         self._gan.average.update(step + 1)
+
+    def changing(self) -> Changing:
+        return self._gan.changing()
 
 
 class _AgainstGenerated:
@@ -201,3 +239,6 @@ class _AgainstGenerated:
 
     def after_step(self, step: int) -> None:
         self._average.update(step + 1)
+
+    def changing(self) -> Changing:
+        return Changing({"network": self._network, "average": self._average.averaged})

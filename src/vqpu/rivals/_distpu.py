@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, NamedTuple
 
@@ -12,16 +12,12 @@ from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
 from vqpu.base._parameters import check_real
-from vqpu.rivals._logistic import (
-    Fitted,
-    Material,
-    NetworkObjective,
-    PooledLogit,
-)
+from vqpu.rivals._classifier import LogisticClassifier
+from vqpu.rivals._logit import PooledLogit
 from vqpu.rivals._mixup import draw_mix
-from vqpu.rivals._risk import MemberObjective, PriorNetworkClassifier, RiskRecipe
-from vqpu.training import WeightAverage
-from vqpu.training._feed import Feed
+from vqpu.rivals._recipes import MemberObjective, NetworkObjective, RiskRecipe
+from vqpu.rivals._training import WARMUP, LogitTraining, Trained
+from vqpu.training import Changing, Feed, History, WeightAverage
 
 _CONCENTRATION = 6.0  # of the Beta distribution of mixup, as in the authors' code
 _WARMUP_ENTROPY_WEIGHT = 0.002  # likewise
@@ -122,6 +118,10 @@ class _DistPUObjective(MemberObjective):
             + self._weights.mixed_entropy * mean_entropy(mixed)
         )
 
+    def changing(self) -> Changing:
+        """Return what the steps change: network, average and the last scores of U."""
+        return super().changing()._replace(tensors={"scores": self._scores})
+
     def _exchange(self, member: int, feed: Feed, step: int, unlabeled: Tensor) -> Tensor:
         """Return the last scores of a batch of U and keep the new ones."""
         samples = torch.from_numpy(feed.batches[step].unlabeled)
@@ -165,7 +165,7 @@ class _DistPURecipe(RiskRecipe):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DistPUClassifier(PriorNetworkClassifier):
+class DistPUClassifier(LogisticClassifier):
     r"""Classifier from a label distribution perspective, Dist-PU (Zhao et al. 2022).
 
     A warm-up on the label distribution term (and the entropy on U, weight 0.002), then
@@ -190,7 +190,7 @@ class DistPUClassifier(PriorNetworkClassifier):
     entropy_weight, mixup_weight, mixed_entropy_weight : float, default=0.004, 5.0, 0.04
         mu, nu and gamma; the authors' values for CIFAR-10.
     **parameters
-        As in :class:`vqpu.NaivePUClassifier`.
+        As in :class:`vqpu.rivals.NaivePUClassifier`.
 
     Attributes
     ----------
@@ -202,27 +202,37 @@ class DistPUClassifier(PriorNetworkClassifier):
     """
 
     _title = "Dist-PU"
-    _saved: ClassVar[tuple[str, ...]] = ("warmup_history_",)
+    _saved: ClassVar[tuple[str, ...]] = (*LogisticClassifier._saved, "alpha_", "warmup_history_")
 
+    alpha: float | None = None
     warmup: float = 0.5
     entropy_weight: float = 0.004
     mixup_weight: float = 5.0
     mixed_entropy_weight: float = 0.04
 
+    alpha_: float = field(init=False)
+    warmup_history_: History = field(init=False)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_real("alpha", self.alpha, 0, 1, open_low=True, optional=True)
         check_real("warmup", self.warmup, 0, 1, open_low=True, open_high=False)
         for name in ("entropy_weight", "mixup_weight", "mixed_entropy_weight"):
             check_real(name, getattr(self, name), 0)
 
-    def _fit_network(self, material: Material) -> Fitted:
-        alpha = self._resolve_alpha(material)
+    def _train(self, training: LogitTraining) -> Trained:
+        self.alpha_ = alpha = training.resolve_alpha(self.alpha, self.patience)
         first = RiskRecipe(
             partial(warmup_loss, alpha=alpha), partial(label_distribution_loss, alpha=alpha)
         )
-        warmup = self._train(material, first, stage=1, share=self.warmup)
+        warmup = training.run(first, patience=self.patience, stage=WARMUP, share=self.warmup)
+        self.warmup_history_ = warmup.history
         weights = Weights(self.entropy_weight, self.mixup_weight, self.mixed_entropy_weight)
-        scores = torch.sigmoid(torch.from_numpy(material.logits(warmup.state)))
-        recipe = _DistPURecipe(alpha, weights, scores)
-        outcome = self._train(material, recipe, rate=_MAIN_RATE, start=warmup.state)
-        return Fitted(outcome, alpha, warmup)
+        scores = torch.sigmoid(torch.from_numpy(training.logits(warmup.state)))
+        result = training.run(
+            _DistPURecipe(alpha, weights, scores),
+            patience=self.patience,
+            rate=_MAIN_RATE,
+            start=warmup.state,
+        )
+        return Trained(result, result.state)

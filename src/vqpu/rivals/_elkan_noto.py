@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vqpu.base._parameters import check_real, draw_seed
-from vqpu.base._source import ArraySource
+from vqpu.base._split import split_holdout
 from vqpu.base._wrapped import checked_probability, default_classifier, seeded_clone
 from vqpu.errors import InputError
-from vqpu.estimators._validation import PUClassifier
+from vqpu.estimators._classifier import PUClassifier
+from vqpu.estimators._validation import check_prediction_data, check_training_data
 from vqpu.scenarios import Scenario
-from vqpu.training import split_holdout
 
 Floats = NDArray[np.float64]
 
@@ -68,7 +68,8 @@ class ElkanNotoClassifier(PUClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from vqpu import ElkanNotoClassifier, stack_pu
+    >>> from vqpu import stack_pu
+    >>> from vqpu.rivals import ElkanNotoClassifier
     >>> rng = np.random.default_rng(0)
     >>> positive = rng.normal(3, 1, (200, 2))
     >>> unlabeled = np.vstack([rng.normal(3, 1, (100, 2)), rng.normal(-3, 1, (200, 2))])
@@ -76,8 +77,6 @@ class ElkanNotoClassifier(PUClassifier):
     >>> model.predict([[3.0, 3.0], [-3.0, -3.0]])
     array([1, 0])
     """
-
-    _takes_images = False
 
     def __init__(
         self,
@@ -106,7 +105,7 @@ class ElkanNotoClassifier(PUClassifier):
         seed = draw_seed(self.random_state)
         chosen = default_classifier() if self.estimator is None else self.estimator
         model = seeded_clone("estimator", chosen, seed)
-        source, labels = self._check_training_data(X, y)
+        source, labels = check_training_data(self, X, y, takes_images=False)
         samples = source.array
         split = split_holdout(labels.is_positive, self.holdout, 1, seed)
         # Both sets give the same share, so that g speaks of the proportions of the whole.
@@ -137,7 +136,7 @@ class ElkanNotoClassifier(PUClassifier):
         ----------
         X : array-like of shape (n, d)
         """
-        source: ArraySource = self._source_for_prediction(X)
+        source = check_prediction_data(self, X)
         return _labeled_probability(self.estimator_, source.array)
 
 

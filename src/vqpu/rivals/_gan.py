@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,13 +16,17 @@ from torch import Tensor, nn
 from vqpu.base._inference import encode_in_chunks
 from vqpu.base._parameters import check_integer, check_real, draw_seed
 from vqpu.base._seeding import Stream, numpy_generator, torch_generator
-from vqpu.base._source import ArraySource
-from vqpu.nn import Discriminator, EncoderEnsemble, Generator, evaluating
-from vqpu.rivals._logistic import LogitClassifier, Material, PooledLogit
-from vqpu.training import WeightAverage, descend, holdout_auc
+from vqpu.base._source import ArraySource, Layout
+from vqpu.estimators._encoder import blank_moment
+from vqpu.nn import Discriminator, EncoderEnsemble, Generator, evaluating, fold_batch_norm
+from vqpu.rivals._classifier import NetworkClassifier
+from vqpu.rivals._logit import LogitRule, PooledLogit
+from vqpu.rivals._training import LogitTraining
+from vqpu.training import Changing, CheckResult, RowMaker, WeightAverage, descend, holdout_auc
 
 # Adam's decay rates, as usual for GANs: more momentum lets the players circle each other.
 _BETAS = (0.5, 0.999)
+_GENERATOR_AVERAGE = 0.999
 
 
 class GAN:
@@ -58,6 +61,15 @@ class GAN:
             torch.optim.Adam(player.parameters(), lr=learning_rate, betas=_BETAS, fused=True)
             for player in (generator, discriminator)
         )
+
+    def changing(self) -> Changing:
+        """Return what its turns change, the generator's optimiser apart."""
+        modules = {
+            "generator": self.generator,
+            "discriminator": self.discriminator,
+            "generator_average": self.average.averaged,
+        }
+        return Changing(modules, {"discriminator_optimizer": self._discriminator_optimizer})
 
     def generate(self, step: int, count: int) -> Tensor:
         """Return the samples that the generator makes at a step, with their gradient."""
@@ -118,20 +130,79 @@ def generator_scale(source: ArraySource, encoder: EncoderEnsemble) -> tuple[Tens
     return normalizer.mean.clone(), normalizer.std * torch.from_numpy(high > low)
 
 
+def make_gan(
+    training: LogitTraining,
+    encoder: EncoderEnsemble,
+    *,
+    latent_dim: int,
+    learning_rate: float,
+    spectral: bool,
+) -> GAN:
+    """Build the players.
+
+    Parameters
+    ----------
+    training : LogitTraining
+    encoder : EncoderEnsemble
+        Whose normaliser the discriminator shares.
+    latent_dim : int
+    learning_rate : float
+    spectral : bool
+        Whether the discriminator has spectral norm.
+    """
+    source, device = training.context.source, training.context.device
+    offset, scale = generator_scale(source, encoder)
+    generator = Generator(source.sample_shape, latent_dim, offset.cpu(), scale.cpu()).to(device)
+    normalizer: Any = encoder.normalizer
+    return GAN(
+        generator,
+        Discriminator(source.sample_shape, normalizer, spectral=spectral).to(device),
+        WeightAverage(generator, _GENERATOR_AVERAGE),
+        learning_rate=learning_rate,
+        seed=training.context.seed,
+        device=device,
+    )
+
+
+def gan_checker(
+    training: LogitTraining, averaged: PooledLogit, steps_per_epoch: int
+) -> Callable[[int, dict[str, float]], CheckResult]:
+    """Return what checks a classifier against generated negatives, on held-out samples.
+
+    Parameters
+    ----------
+    training : LogitTraining
+    averaged : PooledLogit
+    steps_per_epoch : int
+    """
+    context, rows = training.context, RowMaker(steps_per_epoch)
+
+    def check(step: int, terms: dict[str, float]) -> CheckResult:
+        positive, unlabeled = training.unseen_logits(averaged, context.sample.judged)
+        measured = {
+            "holdout_auc": holdout_auc(positive, unlabeled),
+            "positive_share": float((unlabeled > 0).mean()),
+        }
+        row = rows(step, terms, measured)
+        return CheckResult(row, 0, fold_batch_norm(averaged), context.device, LogitRule())
+
+    return check
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class GANClassifier(LogitClassifier):
+class GANClassifier(NetworkClassifier):
     """Base of classifiers that learn from positives against generated negatives.
 
     There is one network and one GAN, as in the papers: ``n_members`` is no parameter.
     """
 
-    n_members = 1
-    _saved: ClassVar[tuple[str, ...]] = ("generator_", "_layout")
-    _generator_average = 0.999
-    _spectral: ClassVar[bool]  # whether the discriminator has spectral norm
-
     latent_dim: int = 64
     gan_learning_rate: float = 2e-4
+
+    generator_: Generator = field(init=False)
+    _layout: Layout = field(init=False)
+
+    _saved: ClassVar[tuple[str, ...]] = (*NetworkClassifier._saved, "generator_", "_layout")
 
     def sample(self, n: int, random_state: Any = None) -> NDArray[Any]:
         """Draw generated negatives.
@@ -163,45 +234,11 @@ class GANClassifier(LogitClassifier):
         check_real("gan_learning_rate", self.gan_learning_rate, 0, open_low=True)
 
     def _blank_modules(self) -> dict[str, nn.Module]:
-        shape = self.input_shape_
-        blank = torch.empty((shape[0], 1, 1) if len(shape) == 3 else shape, dtype=torch.float64)
-        generator = Generator(shape, self.latent_dim, blank, blank.clone())
+        blank = blank_moment(self.input_shape_)
+        generator = Generator(self.input_shape_, self.latent_dim, blank, blank.clone())
         return {**super()._blank_modules(), "generator_": generator}
 
-    def _make_gan(self, source: ArraySource, encoder: EncoderEnsemble, seed: int) -> GAN:
-        self._layout = source.layout
-        offset, scale = generator_scale(source, encoder)
-        generator = Generator(source.sample_shape, self.latent_dim, offset.cpu(), scale.cpu())
-        generator = generator.to(self._device)
-        normalizer: Any = encoder.normalizer
-        return GAN(
-            generator,
-            Discriminator(source.sample_shape, normalizer, spectral=self._spectral).to(
-                self._device
-            ),
-            WeightAverage(generator, self._generator_average),
-            learning_rate=self.gan_learning_rate,
-            seed=seed,
-            device=self._device,
-        )
-
-    def _gan_row_maker(
-        self, network: PooledLogit, material: Material, steps_per_epoch: int
-    ) -> Callable[[int, dict[str, float]], dict[str, Any]]:
-        """Return what writes a row of the history: how held-out samples are judged."""
-        started = time.perf_counter()
-
-        def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
-            positive, unlabeled = material.unseen_logits(network, material.judged)
-            row = {
-                "step": step,
-                "epoch": step / steps_per_epoch,
-                **terms,
-                "holdout_auc": holdout_auc(positive, unlabeled),
-                "positive_share": float((unlabeled > 0).mean()),
-                "seconds": time.perf_counter() - started,
-            }
-            self._observe(material, network, row, 0)
-            return row
-
-        return make_row
+    def _attach(self, modules: Mapping[str, Any], device: torch.device) -> None:
+        super()._attach(modules, device)
+        if "generator_" in modules:  # a fit has set it before
+            self.generator_ = modules["generator_"]

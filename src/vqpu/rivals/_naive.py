@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from vqpu.rivals._logistic import LogisticNetworkClassifier
+from vqpu.rivals._classifier import LogisticClassifier
+from vqpu.rivals._recipes import Recipe
+from vqpu.rivals._training import LogitTraining, Trained
 
 
-class NaivePUClassifier(LogisticNetworkClassifier):
+class NaivePUClassifier(LogisticClassifier):
     """Classifier of labelled positives against unlabelled samples, the bar for every PU method.
 
     Balanced batches, cross entropy, threshold 1/2. It has the encoder, the augmentation, the
@@ -23,3 +25,7 @@ class NaivePUClassifier(LogisticNetworkClassifier):
     """
 
     _title = "naive P against U"
+
+    def _train(self, training: LogitTraining) -> Trained:
+        result = training.run(Recipe(), patience=self.patience)
+        return Trained(result, result.state)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from vqpu.base._parameters import check_real
-from vqpu.rivals._logistic import Fitted, Material
-from vqpu.rivals._risk import PriorNetworkClassifier, RiskRecipe
+from vqpu.rivals._classifier import LogisticClassifier
+from vqpu.rivals._recipes import RiskRecipe
+from vqpu.rivals._training import LogitTraining, Trained
 from vqpu.rivals._upu import partial_risks
 
 
@@ -61,7 +63,7 @@ def nnpu_step_loss(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NNPUClassifier(PriorNetworkClassifier):
+class NNPUClassifier(LogisticClassifier):
     """Classifier that minimises the non-negative PU risk (Kiryo et al. 2017).
 
     The sigmoid loss; training stops by the held-out value of the non-negative risk.
@@ -76,7 +78,7 @@ class NNPUClassifier(PriorNetworkClassifier):
     gamma : float in [0, 1], default=1.0
         Scale of the gradient when it goes back.
     **parameters
-        As in :class:`vqpu.NaivePUClassifier`.
+        As in :class:`vqpu.rivals.NaivePUClassifier`.
 
     Attributes
     ----------
@@ -94,17 +96,23 @@ class NNPUClassifier(PriorNetworkClassifier):
     """
 
     _title = "nnPU"
+    _saved: ClassVar[tuple[str, ...]] = (*LogisticClassifier._saved, "alpha_")
 
+    alpha: float | None = None
     beta: float = 0.0
     gamma: float = 1.0
 
+    alpha_: float = field(init=False)
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_real("alpha", self.alpha, 0, 1, open_low=True, optional=True)
         check_real("beta", self.beta, 0)
         check_real("gamma", self.gamma, 0, 1, open_high=False)
 
-    def _fit_network(self, material: Material) -> Fitted:
-        alpha = self._resolve_alpha(material)
+    def _train(self, training: LogitTraining) -> Trained:
+        self.alpha_ = alpha = training.resolve_alpha(self.alpha, self.patience)
         step = partial(nnpu_step_loss, alpha=alpha, beta=self.beta, gamma=self.gamma)
         recipe = RiskRecipe(step, partial(nnpu_risk, alpha=alpha))
-        return Fitted(self._train(material, recipe), alpha)
+        result = training.run(recipe, patience=self.patience)
+        return Trained(result, result.state)

@@ -5,20 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from vqpu.base._parameters import check_real
 from vqpu.nn import discriminator_loss, observed_generator_loss
-from vqpu.rivals._gan import GAN, GANClassifier, fixed
-from vqpu.rivals._logistic import Fitted, Material, PooledLogit, balanced_cross_entropy
+from vqpu.rivals._gan import GAN, GANClassifier, fixed, gan_checker, make_gan
+from vqpu.rivals._logit import PooledLogit, balanced_cross_entropy
+from vqpu.rivals._training import LogitTraining, Trained, adam
 from vqpu.training import (
+    Changing,
+    Feed,
     FixedBudget,
+    Stage,
     WeightAverage,
     descend,
-    progress_reporter,
-    train_with_checks,
+    plan_budget,
+    run_stage,
 )
-from vqpu.training._feed import Feed
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -88,7 +91,6 @@ class ObserverGANClassifier(GANClassifier):
     """
 
     _title = "Observer-GAN"
-    _spectral = False
 
     observer_weight: float = 1.0
 
@@ -96,30 +98,38 @@ class ObserverGANClassifier(GANClassifier):
         super()._check_parameters()
         check_real("observer_weight", self.observer_weight, 0)
 
-    def _fit_network(self, material: Material) -> Fitted:
-        source, split, seed = material.source, material.split, material.seed
-        observer = self._make_network(material, seed)
-        gan = self._make_gan(source, observer.encoder, seed)
+    def _train(self, training: LogitTraining) -> Trained:
+        context = training.context
+        observer = training.make_network(context.seed)
+        gan = make_gan(
+            training,
+            observer.encoder,
+            latent_dim=self.latent_dim,
+            learning_rate=self.gan_learning_rate,
+            spectral=False,
+        )
         average = WeightAverage(observer, self.weight_average)
-        (feed,) = self._make_feeds(source, split, seed, self._device)
-        objective = _Observed(observer, average, gan, feed, self.observer_weight)
-        max_steps, check_every = self._budget(feed.batches.steps_per_epoch)
-        with progress_reporter(self.verbose, self._title, max_steps) as report:
-            outcome = train_with_checks(
-                objective,
-                torch.optim.Adam(observer.parameters(), lr=self.learning_rate, fused=True),
-                FixedBudget(),
-                state=average.averaged,
-                make_row=self._gan_row_maker(
-                    average.averaged, material, feed.batches.steps_per_epoch
-                ),
-                report=report,
+        (feed,) = training.make_feeds(context.seed)
+        steps_per_epoch = feed.batches.steps_per_epoch
+        stage = Stage(
+            self._title,
+            _Observed(observer, average, gan, feed, self.observer_weight),
+            adam(observer, self.learning_rate),
+            FixedBudget(),
+            # Both are kept of a check, so that they belong together however training ends.
+            nn.ModuleDict({"observer": average.averaged, "generator": gan.average.averaged}),
+            gan_checker(training, average.averaged, steps_per_epoch),
+            plan_budget(
+                steps_per_epoch,
+                max_steps=self.max_steps,
+                max_epochs=self.max_epochs,
+                check_every=self.check_every,
                 schedule=self.schedule,
-                max_steps=max_steps,
-                check_every=check_every,
-            )
-        self.generator_ = gan.average.averaged
-        return Fitted(outcome)
+            ),
+        )
+        result = run_stage(context, stage)
+        self.generator_, self._layout = result.state["generator"], context.source.layout
+        return Trained(result, result.state["observer"])
 
 
 class _Observed:
@@ -149,6 +159,12 @@ class _Observed:
     def after_step(self, step: int) -> None:
         self._average.update(step + 1)
         self._gan.average.update(step + 1)
+
+    def changing(self) -> Changing:
+        modules, optimizers, _ = self._gan.changing()
+        own = {"observer": self._observer, "average": self._average.averaged}
+        generators = {"generator_optimizer": self._gan.generator_optimizer}
+        return Changing({**own, **modules}, {**generators, **optimizers})
 
     def _teach_generator(self, generated: Tensor, step: int) -> dict[str, float]:
         gan = self._gan

@@ -6,11 +6,14 @@ import math
 from dataclasses import dataclass
 
 from vqpu.base._parameters import check_real
-from vqpu.rivals._logistic import LogisticNetworkClassifier
+from vqpu.rivals._classifier import LogisticClassifier
+from vqpu.rivals._logit import LogitRule
+from vqpu.rivals._recipes import Recipe
+from vqpu.rivals._training import LogitTraining, Trained
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OracleClassifier(LogisticNetworkClassifier):
+class OracleClassifier(LogisticClassifier):
     """Supervised classifier: what the same encoder reaches when every label is known.
 
     Unlike every other estimator here it wants the true labels in ``y``. For experiments only.
@@ -21,7 +24,7 @@ class OracleClassifier(LogisticNetworkClassifier):
         Share of positives where the answer is used. Batches are balanced, so the logit is shifted
         by the log odds of this share; 0.5 shifts nothing.
     **parameters
-        As in :class:`vqpu.NaivePUClassifier`.
+        As in :class:`vqpu.rivals.NaivePUClassifier`.
     """
 
     _title = "supervised oracle"
@@ -32,6 +35,7 @@ class OracleClassifier(LogisticNetworkClassifier):
         super()._check_parameters()
         check_real("class_prior", self.class_prior, 0, 1, open_low=True)
 
-    @property
-    def _offset(self) -> float:  # type: ignore[override]
-        return math.log(self.class_prior / (1 - self.class_prior))
+    def _train(self, training: LogitTraining) -> Trained:
+        rule = LogitRule(math.log(self.class_prior / (1 - self.class_prior)))
+        result = training.run(Recipe(), patience=self.patience, rule_of=lambda _: rule)
+        return Trained(result, result.state, rule)

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from vqpu.base._batches import BalancedBatches
 from vqpu.base._parameters import check_choice, check_real
 from vqpu.priors._posterior import best_bin_alpha
-from vqpu.rivals._logistic import (
-    CrossEntropyObjective,
-    Fitted,
-    Floats,
-    Indices,
-    LogisticNetworkClassifier,
-    Material,
-    NetworkObjective,
-    PooledLogit,
-    Recipe,
-    balanced_cross_entropy,
-)
-from vqpu.rivals._risk import estimate_alpha
-from vqpu.training import BalancedBatches, WeightAverage
-from vqpu.training._feed import Feed
+from vqpu.rivals._classifier import LogisticClassifier
+from vqpu.rivals._logit import Floats, Indices, PooledLogit, balanced_cross_entropy
+from vqpu.rivals._recipes import CrossEntropyObjective, NetworkObjective, Recipe
+from vqpu.rivals._training import WARMUP, LogitTraining, MakeOptimizer, Trained, adam
+from vqpu.training import Changing, Feed, History, WeightAverage
 
 _MOMENTUM, _WEIGHT_DECAY = 0.9, 5e-4  # the authors', of SGD
 _SHORTEST_EPOCH = 20  # steps; with few samples a pass is too short to learn anything new
@@ -71,19 +62,19 @@ class CVIRRecipe(Recipe):
 
     Parameters
     ----------
-    material : Material
-    batch_size : int
+    training : LogitTraining
     alpha : float
         The share to leave out. Checks are judged with it throughout, so that they compare.
     estimates : bool
         Whether to estimate the share anew before every selection, by BBE (TED^n).
     """
 
-    def __init__(
-        self, material: Material, batch_size: int, alpha: float, *, estimates: bool
-    ) -> None:
-        self._material, self._batch_size, self._estimates = material, batch_size, estimates
-        self._judged_alpha = self._alpha = alpha
+    def __init__(self, training: LogitTraining, alpha: float, *, estimates: bool) -> None:
+        self._training, self._estimates, self._judged_alpha = training, estimates, alpha
+        split = training.context.split
+        # What a checkpoint holds: the share, and who is trained on by each member.
+        self.alpha = torch.tensor(alpha, dtype=torch.float64)
+        self.is_kept = torch.zeros(split.n_members, len(split.is_positive), dtype=torch.bool)
 
     def make_objective(
         self,
@@ -101,27 +92,33 @@ class CVIRRecipe(Recipe):
 
     def notes(self) -> dict[str, float]:
         """Return the share that is left out at present."""
-        return {"alpha": self._alpha}
+        return {"alpha": float(self.alpha)}
 
-    def select(self, averaged: PooledLogit, feeds: list[Feed]) -> list[Feed]:
-        """Return feeds whose U is what each member, of what it is trained on, calls negative."""
-        material = self._material
+    def select(self, averaged: PooledLogit) -> None:
+        """Choose what each member, of what it is trained on, calls negative."""
+        training, split = self._training, self._training.context.split
         if self._estimates:
-            self._alpha = best_bin_alpha(*material.unseen_logits(averaged, material.judged))
-        unlabeled = np.flatnonzero(~material.split.is_positive)
-        logits = material.logits(averaged, unlabeled)
-        return [
-            feed._replace(batches=self._batches(member, feed, unlabeled, logits[:, member]))
-            for member, feed in enumerate(feeds)
-        ]
+            judged = training.context.sample.judged
+            self.alpha.fill_(best_bin_alpha(*training.unseen_logits(averaged, judged)))
+        unlabeled = np.flatnonzero(~split.is_positive)
+        logits = training.logits(averaged, unlabeled)
+        self.is_kept.fill_(False)
+        for member in range(split.n_members):
+            trained = split.training_sets(member).unlabeled
+            own_logits = logits[np.searchsorted(unlabeled, trained), member]
+            kept = trained[least_positive(own_logits, float(self.alpha))]
+            self.is_kept[member, torch.from_numpy(kept)] = True
 
-    def _batches(
-        self, member: int, feed: Feed, unlabeled: Indices, logits: Floats
-    ) -> BalancedBatches:
-        trained = self._material.split.training_sets(member)
-        own_logits = logits[np.searchsorted(unlabeled, trained.unlabeled)]
-        kept = trained.unlabeled[least_positive(own_logits, self._alpha)]
-        return BalancedBatches(trained.positive, kept, self._batch_size, feed.seed)
+    def feeds_of_kept(self, feeds: list[Feed]) -> list[Feed]:
+        """Return feeds whose U is what was chosen last."""
+        split, batch_size = self._training.context.split, self._training.settings.batch_size
+        chosen = []
+        for member, feed in enumerate(feeds):
+            positive = split.training_sets(member).positive
+            kept = np.flatnonzero(self.is_kept[member].numpy())
+            batches = BalancedBatches(positive, kept, batch_size, feed.seed)
+            chosen.append(feed._replace(batches=batches))
+        return chosen
 
 
 class _SelectingObjective(CrossEntropyObjective):
@@ -137,54 +134,94 @@ class _SelectingObjective(CrossEntropyObjective):
         super().__init__(network, average, feeds)
         self._recipe, self._all_feeds = recipe, feeds
         self._epoch = max(feeds[0].batches.steps_per_epoch, _SHORTEST_EPOCH)
+        self._has_chosen = False
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
-        if step % self._epoch == 0:
-            self.feeds = self._recipe.select(self.average.averaged, self._all_feeds)
+        is_first = step % self._epoch == 0
+        if is_first:
+            self._recipe.select(self.average.averaged)
+        if is_first or not self._has_chosen:  # training that is resumed begins inside an epoch
+            self.feeds = self._recipe.feeds_of_kept(self._all_feeds)
+            self._has_chosen = True
         return super().loss(step)
 
+    def changing(self) -> Changing:
+        memories = {"alpha": self._recipe.alpha, "is_kept": self._recipe.is_kept}
+        return super().changing()._replace(tensors=memories)
+
+
+def _optimizer_of(name: str) -> MakeOptimizer:
+    """Return Adam, or SGD as the authors have it."""
+    return adam if name == "adam" else _sgd
+
+
+def _sgd(network: PooledLogit, learning_rate: float) -> torch.optim.Optimizer:
+    # The loss is the mean over members, so each encoder's gradient is an n-th of its own. Adam
+    # does not mind; here the rate makes up for it, and the decay, which has no such factor,
+    # for the rate.
+    n_members = len(network.encoder.members)
+    encoders: dict[str, Any] = {
+        "params": network.encoder.parameters(),
+        "lr": learning_rate * n_members,
+        "weight_decay": _WEIGHT_DECAY / n_members,
+    }
+    groups = [encoders, {"params": network.head.parameters()}]
+    return torch.optim.SGD(groups, learning_rate, _MOMENTUM, weight_decay=_WEIGHT_DECAY)
+
+
+class Alternated(NamedTuple):
+    """What warm-up and selection leave."""
+
+    trained: Trained
+    alpha: float
+    warmup_history: History
+
+
+def alternate(
+    training: LogitTraining,
+    alpha: float | None,
+    *,
+    estimates: bool,
+    warmup: float,
+    optimizer: str,
+    patience: int,
+) -> Alternated:
+    """Warm up on P against U, then train without what looks positive, chosen every epoch.
+
+    Parameters
+    ----------
+    training : LogitTraining
+    alpha : float or None
+        None: best bin estimation after the warm-up.
+    estimates : bool
+        Whether alpha is estimated anew before every selection, and at the end.
+    warmup : float
+        Its share of the steps.
+    optimizer : {"adam", "sgd"}
+    patience : int
+    """
+    make_optimizer = _optimizer_of(optimizer)
+    first = training.run(
+        Recipe(), patience=patience, stage=WARMUP, share=warmup, make_optimizer=make_optimizer
+    )
+    if alpha is None:
+        alpha = training.estimate_alpha(first.state)
+    recipe = CVIRRecipe(training, alpha, estimates=estimates)
+    result = training.run(
+        recipe, patience=patience, start=first.state, make_optimizer=make_optimizer
+    )
+    if estimates:
+        alpha = training.estimate_alpha(result.state)
+    return Alternated(Trained(result, result.state), alpha, first.history)
+
+
+def _check_own_parameters(optimizer: Any, warmup: Any) -> None:
+    check_choice("optimizer", optimizer, ("adam", "sgd"))
+    check_real("warmup", warmup, 0, 1, open_low=True, open_high=False)
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _SelectingClassifier(LogisticNetworkClassifier):
-    """What both classifiers share: a warm-up of P against U, then the selection."""
-
-    warmup: float = 0.25
-    optimizer: str = "adam"
-    _saved: ClassVar[tuple[str, ...]] = ("alpha_", "warmup_history_")
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("optimizer", self.optimizer, ("adam", "sgd"))
-        check_real("warmup", self.warmup, 0, 1, open_low=True, open_high=False)
-
-    def _make_optimizer(self, network: PooledLogit) -> torch.optim.Optimizer:
-        if self.optimizer == "adam":
-            return super()._make_optimizer(network)
-        # The loss is the mean over members, so each encoder's gradient is an n-th of its own. Adam
-        # does not mind; here the rate makes up for it, and the decay, which has no such factor,
-        # for the rate.
-        n_members = len(network.encoder.members)
-        encoders: dict[str, Any] = {
-            "params": network.encoder.parameters(),
-            "lr": self.learning_rate * n_members,
-            "weight_decay": _WEIGHT_DECAY / n_members,
-        }
-        groups = [encoders, {"params": network.head.parameters()}]
-        return torch.optim.SGD(groups, self.learning_rate, _MOMENTUM, weight_decay=_WEIGHT_DECAY)
-
-    def _alternate(self, material: Material, alpha: float | None, *, estimates: bool) -> Fitted:
-        warmup = self._train(material, Recipe(), stage=1, share=self.warmup)
-        if alpha is None:
-            alpha = estimate_alpha(material, warmup)
-        recipe = CVIRRecipe(material, self.batch_size, alpha, estimates=estimates)
-        outcome = self._train(material, recipe, start=warmup.state)
-        if estimates:
-            alpha = estimate_alpha(material, outcome)
-        return Fitted(outcome, alpha, warmup)
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class CVIRClassifier(_SelectingClassifier):
+class CVIRClassifier(LogisticClassifier):
     """Conditional value ignoring risk: TED^n with a known alpha (Garg et al. 2021).
 
     A warm-up of P against U; then, every epoch, U is sorted by the averaged network, its top share
@@ -202,7 +239,7 @@ class CVIRClassifier(_SelectingClassifier):
         "sgd" has momentum 0.9 and weight decay 0.0005, as the authors have; then say
         ``learning_rate`` as well (theirs: 0.1).
     **parameters
-        As in :class:`vqpu.NaivePUClassifier`.
+        As in :class:`vqpu.rivals.NaivePUClassifier`.
 
     Attributes
     ----------
@@ -214,19 +251,34 @@ class CVIRClassifier(_SelectingClassifier):
     """
 
     _title = "CVIR"
+    _saved: ClassVar[tuple[str, ...]] = (*LogisticClassifier._saved, "alpha_", "warmup_history_")
 
+    warmup: float = 0.25
+    optimizer: str = "adam"
     alpha: float | None = None
+
+    alpha_: float = field(init=False)
+    warmup_history_: History = field(init=False)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        _check_own_parameters(self.optimizer, self.warmup)
         check_real("alpha", self.alpha, 0, 1, open_low=True, optional=True)
 
-    def _fit_network(self, material: Material) -> Fitted:
-        alpha = None if self.alpha is None else float(self.alpha)
-        return self._alternate(material, alpha, estimates=False)
+    def _train(self, training: LogitTraining) -> Trained:
+        trained, self.alpha_, self.warmup_history_ = alternate(
+            training,
+            None if self.alpha is None else float(self.alpha),
+            estimates=False,
+            warmup=self.warmup,
+            optimizer=self.optimizer,
+            patience=self.patience,
+        )
+        return trained
 
 
-class TEDnClassifier(_SelectingClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class TEDnClassifier(LogisticClassifier):
     """TED^n: alternate between estimating alpha and training without likely positives of U.
 
     Garg et al. 2021. A warm-up of P against U; then, every epoch: alpha is estimated on held-out P
@@ -247,7 +299,7 @@ class TEDnClassifier(_SelectingClassifier):
         "sgd" has momentum 0.9 and weight decay 0.0005, as the authors have; then say
         ``learning_rate`` as well (theirs: 0.1).
     **parameters
-        As in :class:`vqpu.NaivePUClassifier`.
+        As in :class:`vqpu.rivals.NaivePUClassifier`.
 
     Attributes
     ----------
@@ -264,6 +316,25 @@ class TEDnClassifier(_SelectingClassifier):
     """
 
     _title = "TED^n"
+    _saved: ClassVar[tuple[str, ...]] = (*LogisticClassifier._saved, "alpha_", "warmup_history_")
 
-    def _fit_network(self, material: Material) -> Fitted:
-        return self._alternate(material, None, estimates=True)
+    warmup: float = 0.25
+    optimizer: str = "adam"
+
+    alpha_: float = field(init=False)
+    warmup_history_: History = field(init=False)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _check_own_parameters(self.optimizer, self.warmup)
+
+    def _train(self, training: LogitTraining) -> Trained:
+        trained, self.alpha_, self.warmup_history_ = alternate(
+            training,
+            None,
+            estimates=True,
+            warmup=self.warmup,
+            optimizer=self.optimizer,
+            patience=self.patience,
+        )
+        return trained

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor
 
-from vqpu.rivals._logistic import Fitted, Material
-from vqpu.rivals._risk import PriorNetworkClassifier, RiskRecipe
+from vqpu.base._parameters import check_real
+from vqpu.rivals._classifier import LogisticClassifier
+from vqpu.rivals._recipes import RiskRecipe
+from vqpu.rivals._training import LogitTraining, Trained
 
 
 class PartialRisks(NamedTuple):
@@ -57,7 +60,8 @@ def upu_risk(positive: Tensor, unlabeled: Tensor, alpha: float) -> Tensor:
     return torch.stack(partial_risks(positive, unlabeled, alpha)).sum()
 
 
-class UPUClassifier(PriorNetworkClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class UPUClassifier(LogisticClassifier):
     """Classifier that minimises the unbiased PU risk (du Plessis, Niu and Sugiyama 2014, 2015).
 
     The sigmoid loss, as in Kiryo et al. 2017. The risk is unbiased for a fixed classifier only: a
@@ -69,7 +73,7 @@ class UPUClassifier(PriorNetworkClassifier):
         Share of positives in U. None: best bin estimation on the held-out logits of a naive
         network of the same settings, trained before (which doubles the time).
     **parameters
-        As in :class:`vqpu.NaivePUClassifier`.
+        As in :class:`vqpu.rivals.NaivePUClassifier`.
 
     Attributes
     ----------
@@ -86,8 +90,18 @@ class UPUClassifier(PriorNetworkClassifier):
     """
 
     _title = "uPU"
+    _saved: ClassVar[tuple[str, ...]] = (*LogisticClassifier._saved, "alpha_")
 
-    def _fit_network(self, material: Material) -> Fitted:
-        alpha = self._resolve_alpha(material)
-        risk = partial(upu_risk, alpha=alpha)
-        return Fitted(self._train(material, RiskRecipe(risk, risk)), alpha)
+    alpha: float | None = None
+
+    alpha_: float = field(init=False)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_real("alpha", self.alpha, 0, 1, open_low=True, optional=True)
+
+    def _train(self, training: LogitTraining) -> Trained:
+        self.alpha_ = training.resolve_alpha(self.alpha, self.patience)
+        risk = partial(upu_risk, alpha=self.alpha_)
+        result = training.run(RiskRecipe(risk, risk), patience=self.patience)
+        return Trained(result, result.state)

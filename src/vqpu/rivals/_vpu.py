@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 from torch.nn.functional import logsigmoid
 
-from vqpu.base._labels import PULabels
 from vqpu.base._parameters import check_real
-from vqpu.rivals._logistic import (
-    Fitted,
-    LogisticNetworkClassifier,
-    Material,
-    NetworkObjective,
-    PooledLogit,
-    Recipe,
-)
+from vqpu.rivals._classifier import LogisticClassifier
+from vqpu.rivals._logit import LogitRule, PooledLogit
 from vqpu.rivals._mixup import draw_mix
-from vqpu.rivals._risk import MemberObjective
-from vqpu.training import WeightAverage
-from vqpu.training._feed import Feed
+from vqpu.rivals._recipes import MemberObjective, NetworkObjective, Recipe
+from vqpu.rivals._training import LogitTraining, Trained
+from vqpu.training import Feed, WeightAverage
 
 _CONCENTRATION = 0.3  # of the Beta distribution of mixup, as in the authors' code
 
@@ -114,7 +107,7 @@ class _VPURecipe(Recipe):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class VPUClassifier(LogisticNetworkClassifier):
+class VPUClassifier(LogisticClassifier):
     """Classifier by the variational principle for PU learning (Chen et al. 2020); needs no prior.
 
     phi(x) = sigmoid(f(x)) becomes proportional to p(y=1 | x), and the mixup term draws it to 1
@@ -127,7 +120,7 @@ class VPUClassifier(LogisticNetworkClassifier):
         Weight of the mixup term (lambda of the paper, its authors' 0.03); lambda of each batch is
         drawn from Beta(0.3, 0.3).
     **parameters
-        As in :class:`vqpu.NaivePUClassifier`.
+        As in :class:`vqpu.rivals.NaivePUClassifier`.
 
     Attributes
     ----------
@@ -144,36 +137,33 @@ class VPUClassifier(LogisticNetworkClassifier):
     """
 
     _title = "VPU"
-    _saved: ClassVar[tuple[str, ...]] = ("largest_phi_",)
+    _saved: ClassVar[tuple[str, ...]] = (*LogisticClassifier._saved, "largest_phi_")
 
     mixup_weight: float = 0.03
+
+    largest_phi_: float = field(init=False)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_real("mixup_weight", self.mixup_weight, 0)
 
-    def _fit_network(self, material: Material) -> Fitted:
-        return Fitted(self._train(material, _VPURecipe(self.mixup_weight)))
+    def _train(self, training: LogitTraining) -> Trained:
+        def rule_of_check(averaged: PooledLogit) -> LogitRule:
+            # By what a check looks at: all training samples would cost more than the steps between.
+            judged = training.context.sample.judged
+            logits = [training.logits(averaged, part).mean(axis=1) for part in judged]
+            return _rule_of(_phi(max(float(part.max()) for part in logits)))
 
-    def _conclude(self, fitted: Fitted, material: Material, labels: PULabels) -> None:
-        largest = material.logits(fitted.outcome.state).mean(axis=1).max()
-        super()._conclude(fitted, material, labels)
-        self.largest_phi_ = _phi(float(largest))
-
-    @property
-    def _offset(self) -> float:  # type: ignore[override]
-        return _offset_of(self.largest_phi_)
-
-    def _offset_of_check(self, material: Material, averaged: PooledLogit) -> float:
-        # By what a check looks at: all training samples would cost more than the steps between.
-        logits = [material.logits(averaged, part).mean(axis=1) for part in material.judged]
-        return _offset_of(_phi(max(float(part.max()) for part in logits)))
+        recipe = _VPURecipe(self.mixup_weight)
+        result = training.run(recipe, patience=self.patience, rule_of=rule_of_check)
+        self.largest_phi_ = _phi(float(training.logits(result.state).mean(axis=1).max()))
+        return Trained(result, result.state, _rule_of(self.largest_phi_))
 
 
 def _phi(logit: float) -> float:
     return math.exp(-math.log1p(math.exp(-max(logit, -700.0))))
 
 
-def _offset_of(largest_phi: float) -> float:
+def _rule_of(largest_phi: float) -> LogitRule:
     # The logit of half the largest phi, -log(2 / phi - 1), is subtracted.
-    return math.log(2 / largest_phi - 1)
+    return LogitRule(math.log(2 / largest_phi - 1))

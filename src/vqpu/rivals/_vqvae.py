@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 from torch.nn.functional import embedding
 
+from vqpu.base._batches import PlainBatches
 from vqpu.base._inference import encode_in_chunks
-from vqpu.base._parameters import check_integer, check_real, draw_seed
-from vqpu.base._seeding import (
-    Stream,
-    choose_device,
-    derive_seed,
-    numpy_generator,
-    preserved_torch_state,
-    seed_torch,
-)
-from vqpu.base._source import ArraySource
+from vqpu.base._parameters import check_real
+from vqpu.base._seeding import Stream, derive_seed, numpy_generator, seed_torch
+from vqpu.base._source import ArraySource, Layout
 from vqpu.base._two_means import two_means_codes
 from vqpu.errors import CollapsedCodesWarning, InputError
-from vqpu.estimators._network import NetworkEstimator
+from vqpu.estimators._encoder import EncoderSpec, blank_ensemble, make_ensemble
+from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
+from vqpu.estimators._parameters import check_parameters
+from vqpu.estimators._validation import check_prediction_data, check_samples
 from vqpu.nn import (
+    Augmentation,
     Codebook,
     ConvDecoder,
     EncoderEnsemble,
@@ -39,15 +39,24 @@ from vqpu.nn import (
     nearest_code,
     straight_through,
 )
+from vqpu.persistence._model import read_model
+from vqpu.persistence._saving import restore_estimator, save_estimator
+from vqpu.rivals._training import adam
 from vqpu.training import (
+    Callback,
+    Changing,
+    CheckResult,
+    Feed,
+    FitContext,
     FixedBudget,
-    PlainBatches,
+    History,
+    RowMaker,
+    Stage,
     TrainingResult,
     WeightAverage,
-    progress_reporter,
-    train_with_checks,
+    plan_budget,
+    run_stage,
 )
-from vqpu.training._feed import Feed
 
 _FIRST_SAMPLES = 256  # their vectors are the first codes
 
@@ -85,11 +94,7 @@ class Autoencoder(nn.Module):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class VQVAE(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
-    NetworkEstimator,
-):
+class VQVAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     r"""Vector-quantised autoencoder: what a codebook learns when nothing is said about positives.
 
     The paper's figure 2 sets its codes beside those of the method. Encoder and codebook are those
@@ -157,21 +162,57 @@ class VQVAE(
     Examples
     --------
     >>> import numpy as np
-    >>> from vqpu import VQVAE
+    >>> from vqpu.rivals import VQVAE
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> model = VQVAE(n_vectors=4, codebook_size=16, max_steps=20, random_state=0).fit(X)
     >>> model.transform(X).shape, model.reconstruct(X).shape
     ((100, 4), (100, 3))
     """
 
-    encoder, dropout, augment, n_members = "auto", 0.0, "none", 1
-    _saved: ClassVar[tuple[str, ...]] = ("cluster_centers_", "labels_", "_layout")
-
+    n_vectors: int = 8
+    vector_dim: int = 64
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    schedule: str = "cosine"
+    weight_average: float = 0.99
+    max_steps: int = 4000
+    max_epochs: int | None = None
+    check_every: int | None = None
+    random_state: Any = None
+    device: str = "auto"
+    verbose: int = 0
     codebook_size: int = 512
     commitment: float = 0.25
     n_init: int = 4
 
-    def fit(self, X: ArrayLike, y: Any = None) -> VQVAE:  # noqa: ARG002
+    best_check_: int = field(init=False)
+    cluster_centers_: NDArray[np.float64] = field(init=False)
+    history_: History = field(init=False)
+    input_shape_: tuple[int, ...] = field(init=False)
+    labels_: NDArray[np.int64] = field(init=False)
+    n_members_: int = field(init=False)
+    n_steps_: int = field(init=False)
+    network_: Autoencoder = field(init=False)
+    stop_reason_: str = field(init=False)
+    _device: torch.device = field(init=False)
+    _folded: Autoencoder = field(init=False)
+    _layout: Layout = field(init=False)
+
+    _saved: ClassVar[tuple[str, ...]] = (
+        "n_features_in_", "input_shape_", "network_", "history_", "best_check_", "n_steps_",
+        "stop_reason_", "n_members_", "cluster_centers_", "labels_", "_layout",
+    )  # fmt: skip
+    _records: ClassVar[tuple[type, ...]] = (History, Layout)
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: Any = None,  # noqa: ARG002
+        *,
+        callback: Callback | None = None,
+        checkpoint_dir: str | os.PathLike[str] | None = None,
+        on_interrupt: str = "raise",
+    ) -> Self:
         """Train the autoencoder and cluster the codes of X into two.
 
         Parameters
@@ -179,20 +220,49 @@ class VQVAE(
         X : array-like of shape (n, d), (n, h, w), (n, h, w, c) or (n, c, h, w)
         y : None
             Not looked at.
+        callback, checkpoint_dir, on_interrupt
+            As in :meth:`vqpu.VQKMeansClassifier.fit`.
         """
         self._check_parameters()
-        source = self._check_samples(X)
-        seed, self._device = draw_seed(self.random_state), choose_device(self.device)
-        with preserved_torch_state(self._device):
-            outcome = self._train(source, seed)
-        self.network_ = outcome.state
-        self._folded = fold_batch_norm(self.network_)
-        self._set_outcome(outcome)
+        request = FitRequest(callback, checkpoint_dir, on_interrupt)
+        request.check()
+        source = check_samples(self, X)
+        spec = self._spec(source.sample_shape)
+        with opened_fit(self, source, None, spec, request, holdout=0.0) as context:
+            result = self._train(context, spec)
+        self.history_, self.best_check_ = result.history, result.best_check
+        self.n_steps_, self.n_members_ = int(self.history_[-1]["step"]), 1
+        self.stop_reason_ = stop_reason(result, self.max_steps)
         self.input_shape_, self._layout = source.sample_shape, source.layout
+        self._attach({"network_": result.state}, context.device)
         codes = self._codes(source)
-        self.cluster_centers_ = self._find_centers(codes, derive_seed(seed, Stream.TWO_MEANS))
+        centers_seed = derive_seed(context.seed, Stream.TWO_MEANS)
+        self.cluster_centers_ = self._find_centers(codes, centers_seed)
         self.labels_ = self._nearer_center(codes)
         return self
+
+    def save(self, path: str | os.PathLike[str], *, extras: dict[str, bytes] | None = None) -> None:
+        """Save the fitted model as a directory, as :meth:`vqpu.VQKMeansClassifier.save` does.
+
+        Parameters
+        ----------
+        path : path
+        extras : dict of bytes or None
+        """
+        check_is_fitted(self)
+        save_estimator(self, path, extras)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, device: str | None = None) -> Self:
+        """Return a model that was saved by this class.
+
+        Parameters
+        ----------
+        path : path
+        device : str or None
+            Where to compute. None: as the parameter ``device`` says that was saved.
+        """
+        return restore_estimator(cls, read_model(path), device=device)
 
     def transform(self, X: ArrayLike) -> NDArray[np.int64]:
         """Return the K code indices of every sample, shape (n_samples, K).
@@ -201,7 +271,7 @@ class VQVAE(
         ----------
         X : array-like of the shape given to ``fit``
         """
-        return self._codes(self._source_for_prediction(X))
+        return self._codes(check_prediction_data(self, X))
 
     def inverse_transform(self, codes: ArrayLike) -> NDArray[Any]:
         """Return the samples that code indices stand for, in the layout given to ``fit``.
@@ -245,18 +315,15 @@ class VQVAE(
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[1])
 
-    def _check_parameters(self) -> None:
-        self._check_shared_parameters()
-        check_integer("codebook_size", self.codebook_size, 2)
-        check_real("commitment", self.commitment, 0)
-        check_integer("n_init", self.n_init, 1)
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_folded")
 
-    def _make_network(self, source: ArraySource, seed: int) -> Autoencoder:
-        seed_torch(self._device, seed, Stream.INITIAL_WEIGHTS)
-        encoder = self._make_encoder(source, self.vector_dim, 1)
-        decoder = self._make_decoder(source.sample_shape)
-        codes = _first_codes(encoder, source, self.codebook_size, seed)
-        return Autoencoder(encoder, Codebook(codes), decoder).to(self._device)
+    def _check_parameters(self) -> None:
+        check_parameters(self.get_params(deep=False))
+        check_real("commitment", self.commitment, 0)
+
+    def _spec(self, shape: tuple[int, ...]) -> EncoderSpec:
+        return EncoderSpec("auto", shape, self.vector_dim, self.n_vectors, 0.0, 1)
 
     def _make_decoder(self, shape: tuple[int, ...]) -> nn.Module:
         if len(shape) == 3:
@@ -264,31 +331,47 @@ class VQVAE(
         return MLPDecoder(shape, self.n_vectors * self.vector_dim)
 
     def _blank_modules(self) -> dict[str, nn.Module]:
-        encoder, decoder = (
-            self._blank_encoder(self.vector_dim),
-            self._make_decoder(self.input_shape_),
-        )
+        encoder = blank_ensemble(self._spec(self.input_shape_))
         codebook = Codebook(torch.empty(self.codebook_size, self.vector_dim))
-        return {"network_": Autoencoder(encoder, codebook, decoder)}
+        return {"network_": Autoencoder(encoder, codebook, self._make_decoder(self.input_shape_))}
 
-    def _train(self, source: ArraySource, seed: int) -> TrainingResult:
-        network = self._make_network(source, seed)
+    def _attach(self, modules: Mapping[str, Any], device: torch.device) -> None:
+        self.network_, self._device = modules["network_"], device
+        self._folded = fold_batch_norm(self.network_)
+
+    def _make_network(self, context: FitContext, spec: EncoderSpec) -> Autoencoder:
+        seed_torch(context.device, context.seed, Stream.INITIAL_WEIGHTS)
+        encoder = make_ensemble(spec, context.moments)
+        decoder = self._make_decoder(spec.sample_shape)
+        codes = _first_codes(encoder, context.source, self.codebook_size, context.seed)
+        return Autoencoder(encoder, Codebook(codes), decoder).to(context.device)
+
+    def _train(self, context: FitContext, spec: EncoderSpec) -> TrainingResult:
+        network = self._make_network(context, spec)
         average = WeightAverage(network, self.weight_average)
-        batches = PlainBatches(np.arange(len(source)), self.batch_size, seed)
-        feed = Feed(source, batches, self._augmentation(source), seed, self._device)
-        max_steps, check_every = self._budget(batches.steps_per_epoch)
-        with progress_reporter(self.verbose, "VQ-VAE", max_steps) as report:
-            return train_with_checks(
-                _Reconstruction(network, average, feed, self.commitment),
-                torch.optim.Adam(network.parameters(), lr=self.learning_rate, fused=True),
-                FixedBudget(),
-                state=average.averaged,
-                make_row=lambda step, terms: {"step": step, **terms},
-                report=report,
+        batches = PlainBatches(np.arange(len(context.source)), self.batch_size, context.seed)
+        feed = Feed(context.source, batches, Augmentation(), context.seed, context.device)
+        rows = RowMaker(batches.steps_per_epoch)
+
+        def check(step: int, terms: dict[str, float]) -> CheckResult:
+            return CheckResult(rows(step, terms, {}), 0, average.averaged, context.device)
+
+        stage = Stage(
+            "VQ-VAE",
+            _Reconstruction(network, average, feed, self.commitment),
+            adam(network, self.learning_rate),
+            FixedBudget(),
+            average.averaged,
+            check,
+            plan_budget(
+                batches.steps_per_epoch,
+                max_steps=self.max_steps,
+                max_epochs=self.max_epochs,
+                check_every=self.check_every,
                 schedule=self.schedule,
-                max_steps=max_steps,
-                check_every=check_every,
-            )
+            ),
+        )
+        return run_stage(context, stage)
 
     def _codes(self, source: ArraySource) -> NDArray[np.int64]:
         codes, _ = encode_in_chunks(self._folded.encode, source, None, self._device)
@@ -355,6 +438,9 @@ class _Reconstruction:
 
     def after_step(self, step: int) -> None:
         self._average.update(step + 1)
+
+    def changing(self) -> Changing:
+        return Changing({"network": self._network, "average": self._average.averaged})
 
 
 @torch.no_grad()

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from vqpu.base._seeding import Stream, seed_torch, torch_generator
+from vqpu.base._batches import BalancedBatches, PlainBatches
+from vqpu.base._seeding import Stream, derive_seed, seed_torch, torch_generator
 from vqpu.base._source import ArraySource
+from vqpu.base._split import Split
 from vqpu.nn import Augmentation
-from vqpu.training import BalancedBatches, PlainBatches
 
 
 class Feed(NamedTuple):
@@ -42,6 +43,35 @@ class Feed(NamedTuple):
         x = self.augmentation(x, torch_generator(self.seed, Stream.AUGMENTATION, step))
         seed_torch(self.device, self.seed, Stream.DROPOUT, step)
         return x.to(self.device), len(batch.positive)
+
+
+def make_feeds(
+    source: ArraySource,
+    split: Split,
+    *,
+    batch_size: int,
+    augmentation: Augmentation,
+    seed: int,
+    device: torch.device,
+) -> list[Feed]:
+    """Return a feed of balanced batches for every member, each with a seed of its own.
+
+    Parameters
+    ----------
+    source : ArraySource
+    split : Split
+        What each member is trained on.
+    batch_size : int
+    augmentation : Augmentation
+    seed : int
+    device : torch.device
+    """
+    feeds = []
+    for member in range(split.n_members):
+        own_seed = derive_seed(seed, Stream.MEMBER, member)
+        batches = BalancedBatches(*split.training_sets(member), batch_size, own_seed)
+        feeds.append(Feed(source, batches, augmentation, own_seed, device))
+    return feeds
 
 
 def encode_batches(

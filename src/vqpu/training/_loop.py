@@ -11,7 +11,7 @@ from torch import Tensor
 
 from vqpu.errors import NonFiniteLossError
 from vqpu.training._history import History, Row
-from vqpu.training._snapshots import Snapshots
+from vqpu.training._snapshots import Changing, Snapshots
 from vqpu.training._stopping import FixedBudget, StoppingRule
 
 
@@ -23,6 +23,9 @@ class Objective(Protocol):
 
     def after_step(self, step: int) -> None:
         """Update what the optimiser does not: averages, codes."""
+
+    def changing(self) -> Changing:
+        """Return what its steps change, the loop's optimiser apart: what a checkpoint holds."""
 
 
 SCHEDULES = ("cosine", "constant")

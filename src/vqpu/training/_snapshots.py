@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -16,32 +16,49 @@ from vqpu.persistence._tensors import fill_modules
 from vqpu.persistence._tensors import module_tensors as tensors_of
 from vqpu.persistence._values import decode, encode
 from vqpu.training._history import History
-from vqpu.training._stopping import Best, StoppingRule
+from vqpu.training._stopping import Best, FixedBudget, StoppingRule
 
 
-class Snapshots(NamedTuple):
-    """Writes the state of training to a folder at every check, and reads it back.
+class Changing(NamedTuple):
+    """All that the steps of a training change.
 
     Nothing random is among it: a step depends on the seed and on its number alone.
 
     Attributes
     ----------
-    folder : CheckpointFolder
-    modules : dict of Module
+    modules : mapping of Module
         All that is trained or averaged, by name.
-    optimizer : Optimizer
-    rule : StoppingRule
+    optimizers : mapping of Optimizer
+    tensors : mapping of Tensor
+        What else is remembered from step to step; filled in place.
+    """
+
+    modules: Mapping[str, nn.Module]
+    optimizers: Mapping[str, torch.optim.Optimizer] = {}
+    tensors: Mapping[str, Tensor] = {}
+
+
+class Snapshots(NamedTuple):
+    """Writes the state of training to a folder at every check, and reads it back.
+
+    Attributes
+    ----------
+    folder : CheckpointFolder
+    changing : Changing
+    rule : StoppingRule or FixedBudget
     """
 
     folder: CheckpointFolder
-    modules: dict[str, nn.Module]
-    optimizer: torch.optim.Optimizer
-    rule: StoppingRule
+    changing: Changing
+    rule: StoppingRule | FixedBudget
 
     def write(self, step: int, history: History, *, is_over: bool) -> None:
         """Write the state after ``step`` steps, just checked."""
-        tensors = optimizer_tensors(self.optimizer)
-        for name, module in [*self.modules.items(), ("best", self.rule.best_state)]:
+        modules, optimizers, memories = self.changing
+        tensors = {f"memory.{name}": tensor for name, tensor in memories.items()}
+        for name, optimizer in optimizers.items():
+            tensors |= optimizer_tensors(name, optimizer)
+        for name, module in [*modules.items(), ("best", self.rule.best_state)]:
             tensors |= tensors_of(name, module)
         best = {"best_value": self.rule.best_value, "best_check": self.rule.best_check}
         rows = encode(history.rows, "history", tensors, ())
@@ -72,8 +89,12 @@ class Snapshots(NamedTuple):
     def _restore(self, found: Checkpoint, history: History, state: Any) -> tuple[int, bool]:
         header, tensors = found
         best_state = copy.deepcopy(state)
-        _fill_optimizer(self.optimizer, tensors)
-        fill_modules({**self.modules, "best": best_state}, tensors)
+        modules, optimizers, memories = self.changing
+        for name, optimizer in optimizers.items():
+            _fill_optimizer(name, optimizer, tensors)
+        for name, memory in memories.items():
+            memory.copy_(tensors.pop(f"memory.{name}"))
+        fill_modules({**modules, "best": best_state}, tensors)
         history.rows[:] = decode(header["history"], {}, ())
         best = Best(header["best_value"], header["best_check"], best_state)
         self.rule.resume(len(history), best)
@@ -84,32 +105,34 @@ class Snapshots(NamedTuple):
 def _refusing_misfits(folder: CheckpointFolder) -> Iterator[None]:
     try:
         yield
-    except (ModelFileError, KeyError, TypeError, ValueError) as error:
+    except (ModelFileError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(
             f"The newest checkpoint in {folder.path} does not fit this model: {error} Use another "
             "checkpoint_dir, or the version of vqpu that wrote it."
         ) from error
 
 
-def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+def optimizer_tensors(name: str, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     """Return what an optimiser remembers of every parameter.
 
     Learning rates are not among it: the loop sets them at every step.
     """
     return {
-        f"optimizer.{index}.{key}": value
+        f"{name}.{index}.{key}": value
         for index, memory in optimizer.state_dict()["state"].items()
         for key, value in memory.items()
     }
 
 
-def _fill_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+def _fill_optimizer(
+    name: str, optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]
+) -> None:
     """Take an optimiser's memories out of ``tensors``."""
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     memories: dict[int, dict[str, Tensor]] = {}
-    for name in [name for name in tensors if name.startswith("optimizer.")]:
-        _, index, key = name.split(".", 2)
-        value, parameter = tensors.pop(name), parameters[int(index)]
+    for place in [place for place in tensors if place.startswith(f"{name}.")]:
+        index, key = place.removeprefix(f"{name}.").split(".", 1)
+        value, parameter = tensors.pop(place), parameters[int(index)]
         if value.shape == parameter.shape:
             # In the parameter's memory layout: Adam's fused kernel goes through both as they lie.
             value = torch.empty_like(parameter).copy_(value)

@@ -123,22 +123,39 @@ class StoppingRule:
 
 
 class FixedBudget:
-    """Train to the end of the budget and keep the last state, for methods without a signal.
+    """Train to the end of the budget and keep the last check, for methods without a signal.
 
     Attributes
     ----------
+    best_value : float
+        The number of checks so far: the last one counts as the best.
     best_check : int
         Index of the last check, -1 before the first.
     best_state : object
-        What was handed over at that check; not a copy, as nothing comes after the last one.
+        A copy of what was handed over at that check.
     """
 
     def __init__(self) -> None:
-        self.best_check = -1
-        self.best_state: Any = None
+        self._best = Best(0.0, -1, None)
+
+    @property
+    def best_value(self) -> float:
+        return self._best.value
+
+    @property
+    def best_check(self) -> int:
+        return self._best.check
+
+    @property
+    def best_state(self) -> Any:
+        return self._best.state
+
+    def resume(self, n_checks: int, best: Best) -> None:  # noqa: ARG002
+        """Go on after the checks whose last one is given."""
+        self._best = best
 
     def update(self, row: dict[str, Any], state: Any) -> bool:  # noqa: ARG002
         """Take in one check; never stop."""
-        self.best_check += 1
-        self.best_state = state
+        n_checks = self.best_check + 1
+        self._best = Best(float(n_checks + 1), n_checks, copy.deepcopy(state))
         return False

@@ -2,80 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from torch import nn
 
 from vqpu.base._labels import PULabels
-from vqpu.base._parameters import check_choice
-from vqpu.base._seeding import (
-    Stream,
-    choose_device,
-    derive_seed,
-    preserved_torch_state,
-)
 from vqpu.base._source import ArraySource
-from vqpu.estimators._resuming import INTERRUPTS, opened_checkpoints
-from vqpu.nn import fold_batch_norm
-from vqpu.persistence._checkpoints import CheckpointFolder
-from vqpu.priors._posterior import theoretical_alpha
-from vqpu.training import (
-    Snapshots,
-    Split,
-    StoppingRule,
-    TrainingResult,
-    progress_reporter,
-    split_holdout,
-    train_with_checks,
+from vqpu.errors import ParameterError
+from vqpu.estimators._classifier import PUClassifier
+from vqpu.estimators._encoder import (
+    EncoderSpec,
+    blank_ensemble,
+    count_members,
+    resolve_augmentation,
+    resolve_dropout,
 )
-from vqpu.vq import (
-    Check,
-    Checker,
-    FitResult,
-    VQNetwork,
-    VQObjective,
-    conclude,
-    report_trouble,
-)
-from vqpu.vq._objective import make_optimizer
-from vqpu.vq._parts import VQParts
+from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
+from vqpu.estimators._parameters import check_parameters
+from vqpu.estimators._validation import check_prediction_data, check_training_data
+from vqpu.priors._posterior import Posterior, theoretical_alpha
+from vqpu.training import Callback, FitContext, History
+from vqpu.vq._check import fold_network
+from vqpu.vq._clusters import Clusters
+from vqpu.vq._decision_rule import DecisionRule, report_trouble
+from vqpu.vq._network import Encodings, VQNetwork, blank_codebook
+from vqpu.vq._rounds import FitResult, VQSettings, run_rounds
+from vqpu.vq._variant import VARIANT_FIELDS, Variant, resolve_variant
 
-
-class _Task(NamedTuple):
-    """What stays the same in every round of a fit."""
-
-    source: ArraySource
-    seed: int
-    device: torch.device
-    callback: Callable[[Check], None] | None
-    checkpoints: CheckpointFolder | None
-    keeps_best: bool
-
-
-class _Round(NamedTuple):
-    """What a finished round leaves."""
-
-    outcome: TrainingResult
-    folded: VQNetwork
-    conclusion: FitResult
-
-    def ended_by_user(self) -> _Round:
-        """Return this round as the last one: the user ended the next."""
-        return self._replace(outcome=self.outcome._replace(interrupted=True))
+_ROUNDS_OF_VECTORS, _ROUNDS_OF_IMAGES = 3, 2  # see results/rounds/summary.md
+_GROUP = "variant__"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class VQKMeansClassifier(
-    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
-    VQParts,
-):
+class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUClassifier):
     r"""PU classifier: an encoder, a codebook and K-means with two clusters.
 
     Labelled positives are driven to the code of largest norm, unlabelled samples to the code of
@@ -88,71 +56,21 @@ class VQKMeansClassifier(
         "auto" takes "conv" for images and "mlp" for vectors. A callable gets
         ``(sample_shape, vector_dim)`` and returns a module that turns normalised float32 samples
         of shape ``(n, *sample_shape)`` (images: channels, height, width) into ``(n, K, p)``.
+    augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
+        Random changes of training images. "auto" shifts grey images and also mirrors colour
+        images; say "shift" where a mirrored image means something else, as digits do.
+    max_steps : int, default=4000
+        Bound on optimisation steps of a round.
     n_members : int or None, default=None
         Encoders that are trained side by side and answer together. Each is kept from a part of
         the samples of its own, so that every sample is judged by an encoder that never saw it.
         None: 5 below 3,000 images or 30,000 vectors, else 1.
-    n_vectors : int, default=8
-        K for "mlp"; "conv" has as many vectors as its last feature map has places.
-    vector_dim : int, default=64
-        p, the dimension of vectors and codes.
-    codebook_size : int, default=512
-        m, the number of codes.
-    encoding : {"codes", "constant", "distribution"}, default="codes"
-        "codes" is the method. The others are the paper's ablations without a codebook: constant
-        encodings (targets 0 and ``anchor_mean``) and distributional encodings (normal
-        distributions around them); they cluster the vectors themselves.
-    anchors : {"frozen", "moving"}, default="frozen"
-        Whether the targets stay where c_1 and c_m were drawn or move with the codebook, which is
-        the literal text of the paper.
-    anchor_mean : float or None, default=None
-        None: all codes from N(0, I). A number a: the upper half from N(a, I); for continuous
-        encodings the positives' target (None: 1).
-    codebook_update : {"follow", "adam", "none"}, default="follow"
-        "follow" moves c_1 and c_m towards the mean of the vectors that fall on them and leaves the
-        other codes as drawn; "adam" takes Adam steps on the second terms of equation 1, as the
-        paper does; "none" leaves all codes as drawn.
-    codebook_learning_rate : float or None, default=None
-        For "follow" the share of the way per step (None: 0.05), for "adam" the learning rate
-        (None: 0.003).
-    dropout : float or None, default=None
-        None: 0.5 of the units for "mlp" and 0.1 of the feature maps for "conv"; from 3,000
-        samples on 0.25 and none.
-    augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
-        Random changes of training images. "auto" shifts grey images and also mirrors colour
-        images; say "shift" where a mirrored image means something else, as digits do.
-    batch_size : int, default=128
-        Half labelled positives, half unlabelled samples.
-    learning_rate : float, default=0.001
-        Of Adam.
-    schedule : {"cosine", "constant"}, default="cosine"
-        A short rise of the learning rate and a cosine fall over the budget, or none of it.
-    weight_average : float, default=0.99
-        Decay of the moving average of the encoder, which is used for checks and predictions.
-        0 turns it off.
-    max_steps : int, default=4000
-        Bound on optimisation steps of a round.
-    max_epochs : int or None, default=None
-        Bound on a round's passes over the larger of the two sets, if any.
-    check_every : int or None, default=None
-        Steps between checks. None: one epoch, but at least 20 steps and at most a twentieth of
-        the budget.
-    patience : int, default=5
-        Checks without improvement after which a round ends.
-    stopping_signal : {"holdout-loss", "center-distance", "holdout-auc", "separation"}, \
-            default="holdout-loss"
-        What a good check is. "center-distance" is the paper's; the others are measured on
-        samples that were not trained on.
-    holdout : float, default=0.15
-        Share of labelled positives and of unlabelled samples that is never trained on. It decides
-        when to stop and calibrates the probabilities. Several members share all samples out
-        instead. 0, or sets so small that fewer than 4 samples would be kept: training samples
-        take that part.
-    decision : {"posterior", "nearest-center"}, default="posterior"
-        "posterior" calls positive what has probability above 1/2; "nearest-center" what is nearer
-        to the positive cluster's centre, as in the paper.
-    n_init : int, default=4
-        Starts of K-means.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of everything random.
+    device : str, default="auto"
+        "auto" takes a GPU if there is one.
+    verbose : int, default=0
+        1 shows progress.
     n_rounds : int or None, default=None
         Rounds of training at most; None: 3 for vectors, 2 for images, which take longer. The
         unlabelled samples that look positive after a round, each to a member that was kept from
@@ -160,12 +78,32 @@ class VQKMeansClassifier(
         none of them, or nearly all, look positive. One member is not enough for rounds, so it
         trains one, as the paper does. Rounds draw the classes apart: where these truly overlap,
         probabilities are better calibrated after 1.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of everything random.
-    device : str, default="auto"
-        "auto" takes a GPU if there is one.
-    verbose : int, default=0
-        1 shows progress.
+    batch_size : int, default=128
+        Half labelled positives, half unlabelled samples.
+    learning_rate : float, default=0.001
+        Of Adam.
+    dropout : float or None, default=None
+        None: 0.5 of the units for "mlp" and 0.1 of the feature maps for "conv"; from 3,000
+        samples on 0.25 and none.
+    holdout : float, default=0.15
+        Share of labelled positives and of unlabelled samples that is never trained on. It decides
+        when to stop and calibrates the probabilities. Several members share all samples out
+        instead. 0, or sets so small that fewer than 4 samples would be kept: training samples
+        take that part.
+    patience : int, default=5
+        Checks without improvement after which a round ends.
+    max_epochs : int or None, default=None
+        Bound on a round's passes over the larger of the two sets, if any.
+    codebook_size : int, default=512
+        m, the number of codes.
+    vector_dim : int, default=64
+        p, the dimension of vectors and codes.
+    n_vectors : int, default=8
+        K for "mlp"; "conv" has as many vectors as its last feature map has places.
+    variant : {"default", "paper", "constant", "distribution"} or Variant, default="default"
+        The form of the method: how codes are drawn and move, what decides, what stops; see
+        :class:`vqpu.Variant` for its parts. Each is reached by one name as well:
+        ``set_params(variant__anchors="moving")``, in a grid search ``variant__decision``.
 
     Attributes
     ----------
@@ -180,6 +118,10 @@ class VQKMeansClassifier(
         convergence.
     positive_share_ : float
         Share of the unlabelled samples that is called positive.
+    variant_ : Variant
+        The form that was fitted.
+    decision_rule_ : DecisionRule
+        How s(x) or the codes of a sample become its score.
     network_ : torch.nn.Module
         Averaged encoder and codebook of the chosen check.
     history_ : History
@@ -210,7 +152,7 @@ class VQKMeansClassifier(
     See Also
     --------
     vqpu.stack_pu : Makes ``(X, y)`` from two arrays.
-    vqpu.NaivePUClassifier : Positives against unlabelled, uncorrected.
+    vqpu.rivals.NaivePUClassifier : Positives against unlabelled, uncorrected.
 
     Notes
     -----
@@ -227,10 +169,8 @@ class VQKMeansClassifier(
     distance of the centres   ``history_.column("center_distance")``
     ========================  ==========================================================
 
-    The paper's literal form is ``anchors="moving", codebook_update="adam",
-    codebook_learning_rate=1e-4, learning_rate=1e-4, schedule="constant", weight_average=0,
-    dropout=0, augment="none", n_members=1, n_rounds=1, holdout=0,
-    stopping_signal="center-distance", decision="nearest-center"``.
+    The paper's text to the letter is ``VQKMeansClassifier(**vqpu.vq.PAPER_FORM)``: the variant
+    "paper", no dropout, augmentation or hold-out, one member, one round, rate 1e-4.
 
     References
     ----------
@@ -250,28 +190,61 @@ class VQKMeansClassifier(
     array([1, 0])
     """
 
+    encoder: Any = "auto"
+    augment: str = "auto"
+    max_steps: int = 4000
     n_members: int | None = None
-    codebook_size: int = 512
-    encoding: str = "codes"
-    anchors: str = "frozen"
-    anchor_mean: float | None = None
-    codebook_update: str = "follow"
-    codebook_learning_rate: float | None = None
-    patience: int = 5
-    stopping_signal: str = "holdout-loss"
-    decision: str = "posterior"
-    n_init: int = 4
+    random_state: Any = None
+    device: str = "auto"
+    verbose: int = 0
     n_rounds: int | None = None
+    batch_size: int = 128
+    learning_rate: float = 1e-3
+    dropout: float | None = None
+    holdout: float = 0.15
+    patience: int = 5
+    max_epochs: int | None = None
+    codebook_size: int = 512
+    vector_dim: int = 64
+    n_vectors: int = 8
+    variant: str | Variant = "default"
+
+    alpha_: float = field(init=False)
+    best_check_: int = field(init=False)
+    cluster_centers_: NDArray[np.float64] = field(init=False)
+    decision_rule_: DecisionRule = field(init=False)
+    history_: History = field(init=False)
+    holdout_log_odds_: tuple[NDArray[np.float64], ...] = field(init=False)
+    holdout_projections_: tuple[NDArray[np.float64], ...] = field(init=False)
+    n_holdout_: tuple[int, int] = field(init=False)
+    n_members_: int = field(init=False)
+    n_steps_: int = field(init=False)
+    network_: VQNetwork = field(init=False)
+    positive_share_: float = field(init=False)
+    stop_reason_: str = field(init=False)
+    theoretical_alpha_: float = field(init=False)
+    variant_: Variant = field(init=False)
+    _device: torch.device = field(init=False)
+    _dropout: float = field(init=False)
+    _folded: VQNetwork = field(init=False)
+
+    _saved: ClassVar[tuple[str, ...]] = (
+        "n_features_in_", "input_shape_", "classes_", "network_", "history_", "best_check_",
+        "n_steps_", "stop_reason_", "n_members_", "n_holdout_", "cluster_centers_", "alpha_",
+        "theoretical_alpha_", "positive_share_", "holdout_projections_", "holdout_log_odds_",
+        "decision_rule_", "variant_", "_dropout",
+    )  # fmt: skip
+    _records: ClassVar[tuple[type, ...]] = (History, DecisionRule, Clusters, Posterior, Variant)
 
     def fit(
         self,
         X: ArrayLike,
         y: ArrayLike,
         *,
-        callback: Callable[[Check], None] | None = None,
+        callback: Callback | None = None,
         checkpoint_dir: str | os.PathLike[str] | None = None,
         on_interrupt: str = "raise",
-    ) -> VQKMeansClassifier:
+    ) -> Self:
         """Train the encoder, cluster the unlabelled samples and name the positive cluster.
 
         Parameters
@@ -281,7 +254,7 @@ class VQKMeansClassifier(
         y : array-like of shape (n,)
             Two values: the larger marks labelled positives, the other means unlabelled.
         callback : callable or None
-            Called at every check with a :class:`vqpu.vq.Check`; it observes, no more.
+            Called at every check with a :class:`vqpu.training.CheckResult`; it observes, no more.
         checkpoint_dir : path or None
             Folder to write the state of training to at every check. A fit with the same data and
             parameters goes on from there, and ends with the same model, bit for bit.
@@ -294,22 +267,20 @@ class VQKMeansClassifier(
         self : VQKMeansClassifier
         """
         self._check_parameters()
-        check_choice("on_interrupt", on_interrupt, INTERRUPTS)
-        source, labels = self._check_training_data(X, y)
-        device = choose_device(self.device)
-        n_members = self._count_members(source)
-        keeps_best = on_interrupt == "keep-best"
-        with opened_checkpoints(checkpoint_dir, self, source, labels) as (seed, checkpoints):
-            split = split_holdout(labels.is_positive, self.holdout, n_members, seed)
-            task = _Task(source, seed, device, callback, checkpoints, keeps_best)
-            self._set_fitted(self._run_rounds(task, split), task, labels)
-        self.n_holdout_ = split.n_holdout
+        request = FitRequest(callback, checkpoint_dir, on_interrupt)
+        request.check()
+        source, labels = check_training_data(self, X, y)
+        settings = self._settings(source)
+        with opened_fit(
+            self, source, labels, settings.spec, request, holdout=self.holdout
+        ) as context:
+            self._set_fitted(run_rounds(context, settings), settings, context, labels)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the log odds of being positive; above 0 is positive.
 
-        For ``decision="nearest-center"`` they are shifted to be 0 midway between the centres.
+        For the decision "nearest-center" they are shifted to be 0 midway between the centres.
 
         Parameters
         ----------
@@ -319,10 +290,8 @@ class VQKMeansClassifier(
         -------
         scores : ndarray of shape (n_samples,)
         """
-        source = self._source_for_prediction(X)
-        if self._answer.needs_codes:
-            return self._answer.log_odds(self._folded.encode(source, None, self._device))
-        return self._answer.log_odds_of_projection(self._folded.project(source, self._device))
+        source = check_prediction_data(self, X)
+        return self.decision_rule_.scores(self._folded, source, self._device)
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Return the learned representation: the K code indices of every sample.
@@ -336,8 +305,63 @@ class VQKMeansClassifier(
         codes : ndarray of int, shape (n_samples, n_members * K)
             For continuous encodings the vectors, float, shape (n_samples, n_members * K * p).
         """
-        source = self._source_for_prediction(X)
-        return self._folded.encode(source, None, self._device).representation
+        return self.encode(X).representation
+
+    def encode(self, X: ArrayLike) -> Encodings:
+        """Return codes and projections of every sample in one pass.
+
+        Parameters
+        ----------
+        X : array-like of the shape given to ``fit``
+
+        Returns
+        -------
+        encodings : Encodings
+            ``representation`` as of :meth:`transform`, ``projection`` is s(x), the place between
+            the anchors; ``decision_rule_.log_odds`` turns them into scores.
+        """
+        source = check_prediction_data(self, X)
+        return self._folded.encode(source, None, self._device)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name; ``deep`` adds the parts of the variant.
+
+        Parameters
+        ----------
+        deep : bool
+        """
+        parameters = super().get_params(deep=False)
+        if deep and isinstance(self.variant, (str, Variant)):
+            with contextlib.suppress(ParameterError):  # a wrong name is told by fit
+                parts = vars(resolve_variant(self.variant))
+                parameters |= {f"{_GROUP}{name}": value for name, value in parts.items()}
+        return parameters
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; ``variant__anchors`` and its like change one part of the variant.
+
+        Parameters
+        ----------
+        **params : dict
+        """
+        parts = {
+            name.removeprefix(_GROUP): params.pop(name)
+            for name in list(params)
+            if name.startswith(_GROUP)
+        }
+        unknown = sorted(set(parts) - set(VARIANT_FIELDS))
+        if unknown:
+            raise ParameterError(
+                f"Invalid parameter {_GROUP + unknown[0]!r} for estimator {self!r}. Valid parts of "
+                f"the variant are {list(VARIANT_FIELDS)}."
+            )
+        super().set_params(**params)
+        if parts:
+            self.variant = dataclasses.replace(resolve_variant(self.variant), **parts)
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_folded")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -346,112 +370,81 @@ class VQKMeansClassifier(
 
     @property
     def n_rounds_(self) -> int:
-        """Rounds of training behind the answer."""
+        """Rounds of training behind the decision."""
         return self.history_.rounds()[-1]
 
     @property
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[1])
 
-    def _run_rounds(self, task: _Task, split: Split) -> list[_Round]:
-        """Train; train again without the unlabelled samples that look positive; and so on."""
-        finished: list[_Round] = []
-        following: Split | None = split
-        most = self._count_rounds(task.source)
-        while following is not None and len(finished) < most:
-            try:
-                this = self._run_round(task, following, finished)
-            except KeyboardInterrupt:
-                if not (finished and task.keeps_best):
-                    raise
-                this = finished[-1].ended_by_user()
-            if this.outcome.interrupted:  # a finished round knows more than half of the next
-                return [*finished[:-1], finished[-1].ended_by_user()] if finished else [this]
-            finished.append(this)
-            following = following.leaving_out(this.conclusion.held_out_log_odds[1] > 0)
-        return finished
+    def _check_parameters(self) -> None:
+        check_parameters(self.get_params(deep=False))
+        resolve_variant(self.variant).check()
 
-    def _run_round(self, task: _Task, split: Split, finished: list[_Round]) -> _Round:
-        """Train and conclude; the outcome's state is the averaged network of the best check."""
-        number, before = len(finished) + 1, finished[-1].outcome if finished else None
-        source, seed, device = task.source, task.seed, task.device
-        with preserved_torch_state(device):
-            objective = self._make_objective(source, split, seed, device)
-            checker = self._make_checker(objective, source, split, seed, device, number, before)
-            folder = None
-            if task.checkpoints is not None:
-                folder = task.checkpoints.of_round(number, split.is_left_out.tobytes())
-            may_follow = number < self._count_rounds(source) and split.n_members > 1
-            title = "VQ K-means" + (f", round {number}" if number > 1 or may_follow else "")
-            seconds_before = before.history[-1]["seconds"] if before else 0.0
-            outcome = self._train(task, objective, checker, folder, title, seconds_before)
-        return self._conclude(task, split, outcome.following(before))
+    def _settings(self, source: ArraySource) -> VQSettings:
+        """Resolve the parameters for the data of a fit."""
+        variant, default = resolve_variant(self.variant), _ROUNDS_OF_VECTORS
+        if source.is_image:  # a third round gains little on images and costs as much as the others
+            default = _ROUNDS_OF_IMAGES
+        n_members = count_members(self.n_members, source)
+        dropout = resolve_dropout(self.dropout, source)
+        return VQSettings(
+            self._spec(source.sample_shape, variant, dropout, n_members),
+            variant,
+            self.codebook_size,
+            self.vector_dim,
+            resolve_augmentation(self.augment, source),
+            self.batch_size,
+            self.learning_rate,
+            self.max_steps,
+            self.max_epochs,
+            self.patience,
+            default if self.n_rounds is None else int(self.n_rounds),
+        )
 
-    def _train(
+    def _spec(
+        self, shape: tuple[int, ...], variant: Variant, dropout: float, n_members: int
+    ) -> EncoderSpec:
+        output_dim = variant.output_dim(self.vector_dim)
+        return EncoderSpec(self.encoder, shape, output_dim, self.n_vectors, dropout, n_members)
+
+    def _set_fitted(
         self,
-        task: _Task,
-        objective: VQObjective,
-        checker: Checker,
-        folder: CheckpointFolder | None,
-        title: str,
-        seconds_before: float,
-    ) -> TrainingResult:
-        max_steps, check_every = self._budget(objective.feeds[0].batches.steps_per_epoch)
-
-        def make_row(step: int, terms: dict[str, float]) -> dict[str, Any]:
-            check = checker(step, terms)
-            if task.callback is not None:
-                task.callback(check)
-            return check.row
-
-        optimizer = make_optimizer(
-            objective.network, self.learning_rate, self.codebook_update, self._codebook_rate()
-        )
-        rule = StoppingRule(self.stopping_signal, self.patience)
-        changing = {"network": objective.network, "average": objective.average.averaged}
-        with progress_reporter(self.verbose, title, max_steps) as report:
-            return train_with_checks(
-                objective,
-                optimizer,
-                rule,
-                state=checker.network,
-                make_row=make_row,
-                report=report,
-                schedule=self.schedule,
-                max_steps=max_steps,
-                check_every=check_every,
-                snapshots=Snapshots(folder, changing, optimizer, rule) if folder else None,
-                keeps_best=task.keeps_best,
-                seconds_before=seconds_before,
-            )
-
-    def _conclude(self, task: _Task, split: Split, outcome: TrainingResult) -> _Round:
-        """Cluster all unlabelled samples with the chosen network and say how it answers."""
-        network: VQNetwork = outcome.state
-        folded = VQNetwork(fold_batch_norm(network.encoder), network.codebook, self.encoding)
-        conclusion = conclude(
-            folded,
-            task.source,
-            split,
-            decision=self.decision,
-            n_starts=self.n_init,
-            seed=derive_seed(task.seed, Stream.TWO_MEANS),
-            device=task.device,
-        )
-        return _Round(outcome, folded, conclusion)
-
-    def _set_fitted(self, rounds: list[_Round], task: _Task, labels: PULabels) -> None:
-        outcome, folded, (answer, positive_share, projections, log_odds) = rounds[-1]
-        report_trouble(answer, projections[1])
-        self._answer, self._folded, self._device = answer, folded, task.device
-        self.network_ = outcome.state
-        outcome.history.mark_largest("center_distance", 5, "top_distance")
-        self._set_outcome(outcome)
-        self.classes_ = labels.classes
-        self.input_shape_ = task.source.sample_shape
-        self.cluster_centers_ = np.vstack(answer.clusters[:2])
-        self.alpha_ = answer.projection_posterior.alpha
+        rounds: list[FitResult],
+        settings: VQSettings,
+        context: FitContext,
+        labels: PULabels,
+    ) -> None:
+        last = rounds[-1]
+        report_trouble(last.decision_rule, last.projections[1])
+        training = last.training
+        training.history.mark_largest("center_distance", 5, "top_distance")
+        self.history_, self.best_check_ = training.history, training.best_check
+        self.n_steps_ = int(self.history_[-1]["step"])
+        self.stop_reason_ = stop_reason(training, self.max_steps)
+        self.network_, self._folded, self._device = training.state, last.network, context.device
+        self.variant_, self._dropout = settings.variant, settings.spec.dropout
+        self.n_members_, self.n_holdout_ = settings.spec.n_members, context.split.n_holdout
+        self.classes_, self.input_shape_ = labels.classes, context.source.sample_shape
+        self.decision_rule_ = last.decision_rule
+        self.cluster_centers_ = np.vstack(last.decision_rule.clusters[:2])
+        self.alpha_ = last.decision_rule.projection_posterior.alpha
         # The paper's limit holds where all unlabelled samples are drawn to their anchor.
-        self.theoretical_alpha_ = theoretical_alpha(rounds[0].conclusion.held_out_projections[0])
-        self.positive_share_ = positive_share
-        self.holdout_projections_, self.holdout_log_odds_ = projections, log_odds
+        self.theoretical_alpha_ = theoretical_alpha(rounds[0].projections[0])
+        self.positive_share_ = last.positive_share
+        self.holdout_projections_, self.holdout_log_odds_ = last.projections, last.log_odds
+
+    def _blank_modules(self) -> dict[str, nn.Module]:
+        variant = self.variant_
+        codebook = blank_codebook(
+            self.codebook_size,
+            self.vector_dim,
+            encoding=variant.encoding,
+            moving_anchors=variant.anchors == "moving",
+        )
+        spec = self._spec(self.input_shape_, variant, self._dropout, self.n_members_)
+        return {"network_": VQNetwork(blank_ensemble(spec), codebook, variant.encoding)}
+
+    def _attach(self, modules: Mapping[str, Any], device: torch.device) -> None:
+        self.network_, self._device = modules["network_"], device
+        self._folded = fold_network(self.network_)

@@ -1,4 +1,4 @@
-"""From encodings to an answer: one increasing function of one number per sample."""
+"""From encodings to a decision: one increasing function of one number per sample."""
 
 from __future__ import annotations
 
@@ -6,13 +6,17 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
+from vqpu.base._source import ArraySource
+from vqpu.base._split import Sets, Split
 from vqpu.errors import CollapsedCodesError, CollapsedCodesWarning, NoHiddenPositivesWarning
 from vqpu.priors._posterior import Posterior, fit_posterior
-from vqpu.training import Sets, Split
 from vqpu.vq._clusters import Clusters
-from vqpu.vq._network import Encodings
+from vqpu.vq._network import Encodings, VQNetwork
+
+Floats = NDArray[np.float64]
 
 DECISIONS = ("nearest-center", "posterior")
 
@@ -23,6 +27,39 @@ NO_HIDDEN_POSITIVES = (
 _FEW_LOOKALIKES = 2.5
 _ENOUGH_TO_TELL = 50
 _NO_SPREAD = 1e-6
+
+
+class HeldOut(NamedTuple):
+    """Labelled positives and unlabelled samples as seen by members that were kept from them.
+
+    Attributes
+    ----------
+    split : Split
+    indices : Sets
+        Which samples they are.
+    positive, unlabeled : Encodings
+        According to all members.
+    """
+
+    split: Split
+    indices: Sets
+    positive: Encodings
+    unlabeled: Encodings
+
+    def projections(self) -> list[Floats]:
+        """Return s(x) of positives and of unlabelled samples, each by a member kept from it."""
+        return [
+            self.split.unseen(part.member_projections, indices)
+            for part, indices in zip(self[2:], self.indices, strict=True)
+        ]
+
+    def places(self, clusters: Clusters) -> list[Floats]:
+        """Return the places along the line of centres in the same way."""
+        n_members = self.split.n_members
+        return [
+            self.split.unseen(clusters.member_places(part.representation, n_members), indices)
+            for part, indices in zip(self[2:], self.indices, strict=True)
+        ]
 
 
 class DecisionRule(NamedTuple):
@@ -45,114 +82,83 @@ class DecisionRule(NamedTuple):
 
     @property
     def needs_codes(self) -> bool:
-        """Whether the answer depends on the representation and not on s(x) alone."""
+        """Whether the decision depends on the representation and not on s(x) alone."""
         return self.decision == "nearest-center"
 
-    def log_odds_of_projection(self, projection: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the log odds of being positive for ``decision="posterior"``."""
-        return self.projection_posterior.log_odds(projection)
+    def scores(self, network: VQNetwork, source: ArraySource, device: torch.device) -> Floats:
+        """Return the log odds of all samples of a source, codes being looked up only if needed."""
+        if self.needs_codes:
+            return self.log_odds(network.encode(source, None, device))
+        return self.projection_posterior.log_odds(network.project(source, device))
 
-    def log_odds(self, encodings: Encodings) -> NDArray[np.float64]:
+    def log_odds(self, encodings: Encodings) -> Floats:
         """Return a score per sample; above 0 is positive.
 
         For "nearest-center" the log odds are shifted so that 0 lies midway between the centres:
-        the answer is the nearer centre, and the probability says 1/2 where the answer changes.
+        the nearer centre decides, and the probability says 1/2 where the decision changes.
         """
         if not self.needs_codes:
-            return self.log_odds_of_projection(encodings.projection)
+            return self.projection_posterior.log_odds(encodings.projection)
         return self._log_odds_of_places(self.clusters.place(encodings.representation))
 
-    def held_out_log_odds(self, judged: HeldOut) -> tuple[NDArray[np.float64], ...]:
+    def held_out_log_odds(self, held_out: HeldOut) -> tuple[Floats, ...]:
         """Return the scores of held-out positives and unlabelled samples."""
         if not self.needs_codes:
-            return tuple(map(self.log_odds_of_projection, judged.projections()))
-        return tuple(map(self._log_odds_of_places, judged.places(self.clusters)))
+            return tuple(map(self.projection_posterior.log_odds, held_out.projections()))
+        return tuple(map(self._log_odds_of_places, held_out.places(self.clusters)))
 
-    def _log_odds_of_places(self, places: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _log_odds_of_places(self, places: Floats) -> Floats:
         return self.place_slope * (places - 0.5)
 
 
-class HeldOut(NamedTuple):
-    """Labelled positives and unlabelled samples as seen by members that were kept from them.
-
-    Attributes
-    ----------
-    split : Split
-    indices : Sets
-        Which samples they are.
-    positive, unlabeled : Encodings
-        According to all members.
-    """
-
-    split: Split
-    indices: Sets
-    positive: Encodings
-    unlabeled: Encodings
-
-    def projections(self) -> list[NDArray[np.float64]]:
-        """Return s(x) of positives and of unlabelled samples, each by a member kept from it."""
-        return [
-            self.split.unseen(part.member_projections, indices)
-            for part, indices in zip(self[2:], self.indices, strict=True)
-        ]
-
-    def places(self, clusters: Clusters) -> list[NDArray[np.float64]]:
-        """Return the places along the line of centres in the same way."""
-        n_members = self.split.n_members
-        return [
-            self.split.unseen(clusters.member_places(part.representation, n_members), indices)
-            for part, indices in zip(self[2:], self.indices, strict=True)
-        ]
-
-
-def make_answer(decision: str, clusters: Clusters, judged: HeldOut) -> DecisionRule:
+def fit_decision_rule(decision: str, clusters: Clusters, held_out: HeldOut) -> DecisionRule:
     """Fit the posteriors on held-out samples.
 
     Parameters
     ----------
     decision : str
     clusters : Clusters
-    judged : HeldOut
+    held_out : HeldOut
     """
     place_slope = 1.0
     if decision == "nearest-center":
-        place_slope = fit_posterior(*judged.places(clusters)).slope
-    posterior = fit_posterior(*judged.projections())
+        place_slope = fit_posterior(*held_out.places(clusters)).slope
+    posterior = fit_posterior(*held_out.projections())
     return DecisionRule(decision, clusters, posterior, place_slope)
 
 
-def report_trouble(answer: DecisionRule, projection: NDArray[np.float64]) -> None:
+def report_trouble(rule: DecisionRule, projection: Floats) -> None:
     """Raise or warn if the clusters say nothing, or if U seems to hold no positives.
 
     Parameters
     ----------
-    answer : DecisionRule
+    rule : DecisionRule
     projection : ndarray of shape (n_u,)
         s(x) of the unlabelled samples that alpha was estimated from.
     """
-    if answer.clusters.is_collapsed:
+    if rule.clusters.is_collapsed:
         message = (
             "All samples have the same codes, so there are no two clusters. Try more steps "
             "(max_steps), codebook_update='follow', a larger learning_rate, or less dropout."
         )
-        if answer.needs_codes or np.ptp(projection) < _NO_SPREAD:
+        if rule.needs_codes or np.ptp(projection) < _NO_SPREAD:
             raise CollapsedCodesError(message)
         warnings.warn(message, CollapsedCodesWarning, stacklevel=4)
-    elif not found_positives(answer, len(projection)):
+    elif not found_positives(rule, len(projection)):
         warnings.warn(NO_HIDDEN_POSITIVES, NoHiddenPositivesWarning, stacklevel=4)
 
 
-def found_positives(answer: DecisionRule, n_judged: int) -> bool:
+def found_positives(rule: DecisionRule, n_judged: int) -> bool:
     """Return whether some of the unlabelled samples look like the labelled positives.
 
     Parameters
     ----------
-    answer : DecisionRule
+    rule : DecisionRule
     n_judged : int
         Unlabelled samples that alpha was estimated from.
     """
-    if answer.needs_codes:
-        return answer.clusters.found_positives
+    if rule.needs_codes:
+        return rule.clusters.found_positives
     # alpha is never estimated below two samples' worth, so small samples cannot tell.
-    n_alike = answer.projection_posterior.alpha * n_judged
+    n_alike = rule.projection_posterior.alpha * n_judged
     return n_alike > _FEW_LOOKALIKES or n_judged < _ENOUGH_TO_TELL

@@ -9,8 +9,7 @@ import torch
 from torch import Tensor
 
 from vqpu.nn import EncoderEnsemble, equation_1, gaussian_kl_loss, nearest_code_pruned, target_loss
-from vqpu.training import WeightAverage
-from vqpu.training._feed import Feed, encode_batches
+from vqpu.training import Changing, Feed, WeightAverage, encode_batches
 from vqpu.vq._network import VQNetwork
 
 # The ways to update the codes, and the rate of each where the user gives none.
@@ -81,6 +80,10 @@ class VQObjective:
         if self._update == "follow" and self._last is not None:
             vectors, codes, n_positive = self._last
             self.network.codebook.follow(vectors, codes, n_positive, self._rate)
+
+    def changing(self) -> Changing:
+        """Return what the steps change: network and average."""
+        return Changing({"network": self.network, "average": self.average.averaged})
 
     @staticmethod
     def _sum(terms: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:

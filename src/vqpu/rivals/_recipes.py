@@ -1,29 +1,55 @@
-"""Losses on (logits of P, logits of U), member by member, and the class prior they need."""
+"""Recipes: what a rival minimises, and how a check is judged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
 
 import torch
 from torch import Tensor
 
-from vqpu.base._parameters import check_real
-from vqpu.priors._posterior import best_bin_alpha
-from vqpu.rivals._logistic import (
-    LogisticNetworkClassifier,
-    Material,
-    NetworkObjective,
-    PooledLogit,
-    Recipe,
-)
-from vqpu.training import TrainingResult, WeightAverage
-from vqpu.training._feed import Feed
+from vqpu.rivals._logit import PooledLogit, balanced_cross_entropy
+from vqpu.training import Changing, Feed, WeightAverage, encode_batches
 
 Risk = Callable[[Tensor, Tensor], Tensor]  # logits of P, logits of U -> scalar
 
-_PRIOR_STAGE = 2
+
+class NetworkObjective:
+    """What is trained, and its weight average; a subclass adds ``loss``.
+
+    Parameters
+    ----------
+    network : PooledLogit
+    average : WeightAverage
+    feeds : list of Feed
+        One for each member.
+    """
+
+    def __init__(
+        self, network: PooledLogit, average: WeightAverage[PooledLogit], feeds: list[Feed]
+    ) -> None:
+        self.network, self.average, self.feeds = network, average, feeds
+
+    def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return the loss of step ``step`` and its named terms."""
+        raise NotImplementedError
+
+    def after_step(self, step: int) -> None:
+        """Average the weights."""
+        self.average.update(step + 1)
+
+    def changing(self) -> Changing:
+        """Return what the steps change: network and average."""
+        return Changing({"network": self.network, "average": self.average.averaged})
+
+
+class CrossEntropyObjective(NetworkObjective):
+    """Balanced cross entropy of one set against the other."""
+
+    def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return the cross entropy of all members' batches."""
+        logits, n_positive = encode_batches(self.network.forward_member, self.feeds, step)
+        loss = balanced_cross_entropy(logits, n_positive)
+        return loss, {"loss": loss}
 
 
 class MemberObjective(NetworkObjective):
@@ -71,6 +97,28 @@ class RiskObjective(MemberObjective):
         return self._risk(logits[:n_positive], logits[n_positive:])
 
 
+class Recipe:
+    """What is minimised and how a check is judged; here P against U, uncorrected."""
+
+    def make_objective(
+        self,
+        network: PooledLogit,
+        average: WeightAverage[PooledLogit],
+        feeds: list[Feed],
+        max_steps: int,  # noqa: ARG002 - for recipes whose terms change with time
+    ) -> NetworkObjective:
+        """Return what the loop minimises in at most ``max_steps`` steps."""
+        return CrossEntropyObjective(network, average, feeds)
+
+    def judge(self, positive: Tensor, unlabeled: Tensor) -> Tensor:
+        """Return how bad a check is, by logits of samples that were not trained on."""
+        return balanced_cross_entropy(torch.cat([positive, unlabeled]), len(positive))
+
+    def notes(self) -> dict[str, float]:
+        """Return what a row of the history shall tell besides the losses."""
+        return {}
+
+
 class RiskRecipe(Recipe):
     """Minimise one function of the logits of P and of U, judge by one.
 
@@ -98,40 +146,3 @@ class RiskRecipe(Recipe):
     def judge(self, positive: Tensor, unlabeled: Tensor) -> Tensor:
         """Return the held-out risk."""
         return self._judged_by(positive, unlabeled)
-
-
-def estimate_alpha(material: Material, outcome: TrainingResult) -> float:
-    """Return the share of positives in U by best bin estimation, never quite 0 or 1.
-
-    On all held-out samples, by the chosen network. Where nothing could be held out the samples were
-    trained on, and the share comes out too small.
-
-    Parameters
-    ----------
-    material : Material
-    outcome : TrainingResult
-        Of a network that puts P above U.
-    """
-    sets = material.split.judged_sets()
-    return best_bin_alpha(*material.unseen_logits(outcome.state, sets))
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class PriorNetworkClassifier(LogisticNetworkClassifier):
-    """Base of classifiers that need alpha, given or estimated."""
-
-    alpha: float | None = None
-    _saved: ClassVar[tuple[str, ...]] = ("alpha_",)
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_real("alpha", self.alpha, 0, 1, open_low=True, optional=True)
-
-    def _resolve_alpha(self, material: Material) -> float:
-        """Return the given alpha, or that of a naive network's held-out logits.
-
-        That network has the same settings, budget and hold-out, and is thrown away.
-        """
-        if self.alpha is not None:
-            return float(self.alpha)
-        return estimate_alpha(material, self._train(material, Recipe(), stage=_PRIOR_STAGE))

@@ -5,41 +5,38 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+from torch import nn
 
-from vqpu.base._labels import PULabels
 from vqpu.base._parameters import draw_seed
-from vqpu.base._seeding import preserved_torch_state
 from vqpu.base._source import ArraySource
 from vqpu.errors import ParameterError
-from vqpu.estimators._saving import plain_parameters
 from vqpu.persistence._checkpoints import CheckpointFolder, locked_folder, stored_seed
-
-INTERRUPTS = ("raise", "keep-best")
+from vqpu.persistence._saving import plain_parameters
 
 _ROWS_LOOKED_AT = 256
 
 
 @contextmanager
 def opened_checkpoints(
-    folder: str | os.PathLike[str] | None, estimator: Any, source: ArraySource, labels: PULabels
+    folder: str | os.PathLike[str] | None, random_state: Any, identity: Mapping[str, Any]
 ) -> Iterator[tuple[int, CheckpointFolder | None]]:
     """Give the seed of a fit and the folder of its checkpoints, locked; None without a folder.
 
     Parameters
     ----------
     folder : path or None
-    estimator : estimator
-    source : ArraySource
-    labels : PULabels
+    random_state : int, RandomState, Generator or None
+        Draws the seed; None goes on with the one that was drawn for the checkpoints there are.
+    identity : mapping
+        Of the fit, but for the seed; see :func:`fit_identity`.
     """
-    seed = draw_seed(estimator.random_state)
+    seed = draw_seed(random_state)
     if folder is None:
         yield seed, None
         return
@@ -47,30 +44,41 @@ def opened_checkpoints(
         raise ParameterError(f"checkpoint_dir must be a path or None. Got {folder!r} instead.")
     path = Path(folder).absolute()
     with locked_folder(path):
-        if estimator.random_state is None:  # the seed that was drawn then is as good as one now
+        if random_state is None:  # the seed that was drawn then is as good as one now
             seed = seed if (stored := stored_seed(path)) is None else stored
-        checkpoints = CheckpointFolder(path, _identity(estimator, source, labels, seed))
+        checkpoints = CheckpointFolder(path, {**identity, "seed": seed})
         checkpoints.clear_traces()
         yield seed, checkpoints
 
 
-def _identity(estimator: Any, source: ArraySource, labels: PULabels, seed: int) -> dict[str, Any]:
+def fit_identity(
+    estimator: Any, source: ArraySource, is_positive: Any, encoder: nn.Module | None
+) -> dict[str, Any]:
+    """Return what says which fit it is: two fits of one identity and seed end the same.
+
+    Parameters
+    ----------
+    estimator : estimator
+    source : ArraySource
+    is_positive : ndarray of bool or None
+        None for a fit without labels.
+    encoder : Module or None
+        One that the user's function built: its name alone may be that of another lambda.
+    """
     parameters = plain_parameters(estimator.get_params(deep=False))
     for name in ("random_state", "verbose"):  # the seed counts; progress shows and changes nothing
         del parameters[name]
-    if callable(estimator.encoder):  # its name may be that of another lambda
-        with preserved_torch_state(torch.device("cpu")):
-            built = estimator._build_encoder(source.sample_shape, estimator._output_dim)
+    if encoder is not None:
         # Addresses differ from process to process.
-        parameters["layers of the encoder"] = re.sub(r" at 0x[0-9a-f]+", "", repr(built))
+        parameters["layers of the encoder"] = re.sub(r" at 0x[0-9a-f]+", "", repr(encoder))
+    labels = b"" if is_positive is None else is_positive.tobytes()
     return {
         "estimator": type(estimator).__name__,
         **parameters,
-        "seed": seed,
         "shape of X": list(source.array.shape),
         "dtype of X": source.array.dtype.str,
         "digest of X": _digest_of_samples(source),
-        "digest of y": hashlib.sha256(labels.is_positive.tobytes()).hexdigest(),
+        "digest of y": hashlib.sha256(labels).hexdigest(),
     }
 
 

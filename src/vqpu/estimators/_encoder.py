@@ -1,0 +1,188 @@
+"""Which encoder a fit trains: by name or by the user's function, for images or vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from vqpu.base._source import ArraySource, Moments
+from vqpu.errors import EncoderError, InputError
+from vqpu.nn import (
+    Augmentation,
+    ConvEncoder,
+    EncoderEnsemble,
+    InputNormalizer,
+    MLPEncoder,
+    evaluating,
+)
+
+# Share of units dropped with few samples and with many.
+_MLP_DROPOUT = (0.5, 0.25)
+_CONV_DROPOUT = (0.1, 0.0)
+_FEW_SAMPLES = 3_000
+_MEMBERS = 5
+_VECTORS_FOR_ONE_MEMBER = 30_000  # vectors are cheap: several members pay up to here
+
+
+class EncoderSpec(NamedTuple):
+    """All that it takes to build the encoders of a fit, or blank ones for saved weights.
+
+    Attributes
+    ----------
+    encoder : str or callable
+        "auto", "conv", "mlp", or a function of (sample_shape, output_dim).
+    sample_shape : tuple
+    output_dim : int
+        Of every vector.
+    n_vectors : int
+        K for "mlp".
+    dropout : float
+    n_members : int
+    """
+
+    encoder: str | Callable[[tuple[int, ...], int], nn.Module]
+    sample_shape: tuple[int, ...]
+    output_dim: int
+    n_vectors: int
+    dropout: float
+    n_members: int
+
+
+def count_members(n_members: int | None, source: ArraySource) -> int:
+    """Resolve ``n_members``: several where they are affordable and samples are few."""
+    if n_members is not None:
+        return int(n_members)
+    limit = _FEW_SAMPLES if source.is_image else _VECTORS_FOR_ONE_MEMBER
+    return _MEMBERS if len(source) < limit else 1
+
+
+def resolve_dropout(dropout: float | None, source: ArraySource) -> float:
+    """Resolve ``dropout``: with many samples it only slows learning down."""
+    if dropout is not None:
+        return float(dropout)
+    few, many = _CONV_DROPOUT if source.is_image else _MLP_DROPOUT
+    return few if len(source) < _FEW_SAMPLES else many
+
+
+def resolve_augmentation(augment: str, source: ArraySource) -> Augmentation:
+    """Resolve ``augment``: grey images are shifted, colour images mirrored as well."""
+    if not source.is_image:
+        return Augmentation()
+    channels, height, width = source.sample_shape
+    if augment == "auto":
+        augment = "shift" if channels == 1 else "flip+shift"
+    shift = max(1, round(min(height, width) / 12)) if "shift" in augment else 0
+    return Augmentation(flip="flip" in augment, shift=shift)
+
+
+def make_ensemble(spec: EncoderSpec, moments: Moments) -> EncoderEnsemble:
+    """Build normaliser and members, and make sure that each gives (n, K, output_dim).
+
+    Parameters
+    ----------
+    spec : EncoderSpec
+    moments : Moments
+        Of the samples to train on.
+    """
+    if not moments.std.any():
+        raise InputError(
+            "X is constant: no feature varies from sample to sample, so nothing can be learned."
+            " Check how X was read."
+        )
+    std = np.where(moments.std > 0, moments.std, 1.0)
+    broadcast = (-1, 1, 1) if len(spec.sample_shape) == 3 else (-1,)
+    normalizer = InputNormalizer(
+        torch.from_numpy(moments.mean).view(broadcast), torch.from_numpy(std).view(broadcast)
+    )
+    members = [build_member(spec) for _ in range(spec.n_members)]
+    for member in members:
+        _check_output(member, spec)
+    return EncoderEnsemble(normalizer, members)
+
+
+def blank_ensemble(spec: EncoderSpec) -> EncoderEnsemble:
+    """Build what :func:`make_ensemble` builds, to be filled with saved weights.
+
+    Parameters
+    ----------
+    spec : EncoderSpec
+    """
+    blank = blank_moment(spec.sample_shape)
+    members = [build_member(spec) for _ in range(spec.n_members)]
+    return EncoderEnsemble(InputNormalizer(blank, blank.clone()), members)
+
+
+def blank_moment(shape: tuple[int, ...]) -> torch.Tensor:
+    """Return an empty tensor of the shape that mean and deviation have."""
+    return torch.empty((shape[0], 1, 1) if len(shape) == 3 else shape, dtype=torch.float64)
+
+
+def build_member(spec: EncoderSpec) -> nn.Module:
+    """Build one encoder.
+
+    Parameters
+    ----------
+    spec : EncoderSpec
+    """
+    shape, is_image = spec.sample_shape, len(spec.sample_shape) == 3
+    if callable(spec.encoder):
+        return _call(spec.encoder, shape, spec.output_dim)
+    name = ("conv" if is_image else "mlp") if spec.encoder == "auto" else spec.encoder
+    if (name == "conv") != is_image:
+        needed = "images, (n, h, w), (n, h, w, c) or (n, c, h, w)" if name == "conv" else "(n, d)"
+        raise InputError(f"encoder={name!r} needs {needed}. Got samples of shape {shape}.")
+    if is_image:
+        return ConvEncoder(shape, spec.output_dim, spec.dropout)
+    return MLPEncoder(shape, spec.output_dim, spec.n_vectors, spec.dropout)
+
+
+def _call(
+    make: Callable[[tuple[int, ...], int], Any], shape: tuple[int, ...], output_dim: int
+) -> nn.Module:
+    try:
+        encoder = make(shape, output_dim)
+    except TypeError as error:
+        raise EncoderError(
+            f"encoder cannot be called with (sample_shape, vector_dim): {error}"
+        ) from error
+    if not isinstance(encoder, nn.Module):
+        raise EncoderError(
+            f"encoder returned {type(encoder).__name__}. It must be a function of "
+            "(sample_shape, vector_dim) that returns a torch.nn.Module."
+        )
+    return encoder
+
+
+def _check_output(encoder: nn.Module, spec: EncoderSpec) -> None:
+    """Send two blank samples through a new encoder and look at what comes out."""
+    shape, output_dim = spec.sample_shape, spec.output_dim
+    try:
+        with torch.no_grad(), evaluating(encoder):
+            output = encoder(torch.zeros(2, *shape, dtype=torch.float32))
+    except (RuntimeError, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise EncoderError(
+            f"encoder cannot take a float32 batch of shape {(2, *shape)}: {error}"
+        ) from error
+    if not (
+        isinstance(output, torch.Tensor)
+        and output.dtype == torch.float32
+        and output.dim() == 3
+        and output.shape[::2] == (2, output_dim)
+        and output.shape[1] > 0
+    ):
+        raise EncoderError(
+            f"encoder must turn a batch of 2 samples into float32 of shape (2, K, {output_dim}): K "
+            f"vectors of dimension vector_dim each. Got {_describe(output)} instead."
+        )
+    if not any(parameter.requires_grad for parameter in encoder.parameters()):
+        raise EncoderError("encoder has no parameter that can be trained.")
+
+
+def _describe(output: Any) -> str:
+    if not isinstance(output, torch.Tensor):
+        return type(output).__name__
+    return f"{tuple(output.shape)}, {output.dtype}"

@@ -1,0 +1,119 @@
+"""The beginning and the end of every network fit: seed, checkpoints, split; why it stopped."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vqpu.base._labels import PULabels
+from vqpu.base._parameters import check_choice
+from vqpu.base._seeding import choose_device, preserved_torch_state
+from vqpu.base._source import ArraySource
+from vqpu.base._split import draw_check_sample, split_holdout
+from vqpu.errors import InterruptedWarning
+from vqpu.estimators._encoder import EncoderSpec, build_member
+from vqpu.persistence._resuming import fit_identity, opened_checkpoints
+from vqpu.training import Callback, FitContext, TrainingResult
+
+INTERRUPTS = ("raise", "keep-best")
+
+
+class FitRequest(NamedTuple):
+    """What ``fit`` was asked besides X and y.
+
+    Attributes
+    ----------
+    callback : callable or None
+        Called at every check with a :class:`vqpu.training.CheckResult`; it observes, no more.
+    checkpoint_dir : path or None
+    on_interrupt : {"raise", "keep-best"}
+    """
+
+    callback: Callback | None
+    checkpoint_dir: str | os.PathLike[str] | None
+    on_interrupt: str
+
+    def check(self) -> None:
+        """Raise if ``on_interrupt`` is unknown."""
+        check_choice("on_interrupt", self.on_interrupt, INTERRUPTS)
+
+
+@contextmanager
+def opened_fit(
+    estimator: Any,
+    source: ArraySource,
+    labels: PULabels | None,
+    spec: EncoderSpec,
+    request: FitRequest,
+    *,
+    holdout: float,
+) -> Iterator[FitContext]:
+    """Give the context of a fit; inside, torch's random state may be changed freely.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its parameters say which fit it is; ``random_state``, ``device`` and ``verbose`` are used.
+    source : ArraySource
+    labels : PULabels or None
+        None for a fit without labels: all samples are taken for unlabelled ones.
+    spec : EncoderSpec
+    request : FitRequest
+    holdout : float
+        Share of both sets that is kept apart if there is one member.
+    """
+    parameters = estimator.get_params(deep=False)
+    device = choose_device(parameters["device"])
+    is_positive = None if labels is None else labels.is_positive
+    built = None
+    with preserved_torch_state(device):
+        if callable(spec.encoder) and request.checkpoint_dir is not None:
+            built = build_member(spec)
+        identity = {}
+        if request.checkpoint_dir is not None:
+            identity = fit_identity(estimator, source, is_positive, built)
+        random_state = parameters["random_state"]
+        with opened_checkpoints(request.checkpoint_dir, random_state, identity) as (seed, folder):
+            marked = np.zeros(len(source), dtype=bool) if is_positive is None else is_positive
+            split = split_holdout(marked, holdout, spec.n_members, seed)
+            yield FitContext(
+                source,
+                source.moments(),
+                split,
+                draw_check_sample(split, seed),
+                seed,
+                device,
+                request.callback,
+                folder,
+                request.on_interrupt == "keep-best",
+                int(parameters["verbose"]),
+            )
+
+
+def stop_reason(result: TrainingResult, max_steps: int) -> str:
+    """Return why training ended; an interrupted one also warns.
+
+    Parameters
+    ----------
+    result : TrainingResult
+    max_steps : int
+        The estimator's parameter.
+    """
+    if result.interrupted:
+        history = result.history
+        warnings.warn(
+            f"Training was interrupted. The model is that of step "
+            f"{history[result.best_check]['step']}, the best check up to step "
+            f"{history[-1]['step']}.",
+            InterruptedWarning,
+            stacklevel=4,
+        )
+        return "interrupted"
+    if result.stopped_early:
+        return "patience"
+    return "max_steps" if result.n_steps == max_steps else "max_epochs"

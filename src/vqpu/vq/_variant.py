@@ -1,0 +1,149 @@
+"""The forms of the method that the paper describes or compares, and what each changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from vqpu.base._parameters import check_choice, check_real
+from vqpu.errors import ParameterError
+from vqpu.estimators._parameters import check_parameters
+from vqpu.training import SIGNALS
+from vqpu.vq._decision_rule import DECISIONS
+from vqpu.vq._network import ENCODINGS
+from vqpu.vq._objective import CODEBOOK_RATES
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Variant:
+    """A form of VQ K-means: what the paper fixes, leaves open or takes away in an ablation.
+
+    Parameters
+    ----------
+    encoding : {"codes", "constant", "distribution"}, default="codes"
+        "codes" is the method. The others are the paper's ablations without a codebook: constant
+        encodings (targets 0 and ``anchor_mean``) and distributional encodings (normal
+        distributions around them); they cluster the vectors themselves.
+    anchors : {"frozen", "moving"}, default="frozen"
+        Whether the targets stay where c_1 and c_m were drawn or move with the codebook, which is
+        the literal text of the paper.
+    anchor_mean : float or None, default=None
+        None: all codes from N(0, I). A number a: the upper half from N(a, I); for continuous
+        encodings the positives' target (None: 1).
+    codebook_update : {"follow", "adam", "none"}, default="follow"
+        "follow" moves c_1 and c_m towards the mean of the vectors that fall on them and leaves the
+        other codes as drawn; "adam" takes Adam steps on the second terms of equation 1, as the
+        paper does; "none" leaves all codes as drawn.
+    codebook_learning_rate : float or None, default=None
+        For "follow" the share of the way per step (None: 0.05), for "adam" the learning rate
+        (None: 0.003).
+    decision : {"posterior", "nearest-center"}, default="posterior"
+        "posterior" calls positive what has probability above 1/2; "nearest-center" what is nearer
+        to the positive cluster's centre, as in the paper.
+    stopping_signal : {"holdout-loss", "center-distance", "holdout-auc", "separation"}, \
+            default="holdout-loss"
+        What a good check is. "center-distance" is the paper's; the others are measured on
+        samples that were not trained on.
+    schedule : {"cosine", "constant"}, default="cosine"
+        A short rise of the learning rate and a cosine fall over the budget, or none of it.
+    weight_average : float, default=0.99
+        Decay of the moving average of the encoder, which is used for checks and predictions.
+        0 turns it off.
+    n_init : int, default=4
+        Starts of K-means.
+    check_every : int or None, default=None
+        Steps between checks. None: one epoch, but at least 20 steps and at most a twentieth of
+        the budget.
+    """
+
+    encoding: str = "codes"
+    anchors: str = "frozen"
+    anchor_mean: float | None = None
+    codebook_update: str = "follow"
+    codebook_learning_rate: float | None = None
+    decision: str = "posterior"
+    stopping_signal: str = "holdout-loss"
+    schedule: str = "cosine"
+    weight_average: float = 0.99
+    n_init: int = 4
+    check_every: int | None = None
+
+    def __repr__(self) -> str:
+        """Show what differs from the default, as scikit-learn does."""
+        parts = ((part.name, getattr(self, part.name), part.default) for part in fields(self))
+        changed = [f"{name}={value!r}" for name, value, default in parts if value != default]
+        return f"Variant({', '.join(changed)})"
+
+    @property
+    def codebook_rate(self) -> float:
+        """The rate of the codes, resolved."""
+        if self.codebook_learning_rate is None:
+            return CODEBOOK_RATES[self.codebook_update]
+        return float(self.codebook_learning_rate)
+
+    def output_dim(self, vector_dim: int) -> int:
+        """Return how many numbers the encoder gives for a vector."""
+        return int(vector_dim * (2 if self.encoding == "distribution" else 1))
+
+    def check(self) -> None:
+        """Raise if a value is wrong."""
+        check_parameters(vars(self))
+        check_choice("encoding", self.encoding, ENCODINGS)
+        check_choice("anchors", self.anchors, ("frozen", "moving"))
+        check_real("anchor_mean", self.anchor_mean, -1e6, 1e6, optional=True)
+        check_choice("codebook_update", self.codebook_update, tuple(CODEBOOK_RATES))
+        check_real("codebook_learning_rate", self.codebook_learning_rate, 0, 1, open_low=True,
+                   open_high=False, optional=True)  # fmt: skip
+        check_choice("stopping_signal", self.stopping_signal, tuple(SIGNALS))
+        check_choice("decision", self.decision, DECISIONS)
+        if self.anchor_mean == 0 and self.encoding != "codes":
+            raise ParameterError(
+                "anchor_mean must differ from 0 for continuous encodings: both targets would be "
+                "the same point. Got 0 instead."
+            )
+
+
+VARIANTS = {
+    "default": Variant(),
+    "paper": Variant(
+        anchors="moving",
+        codebook_update="adam",
+        codebook_learning_rate=1e-4,
+        decision="nearest-center",
+        stopping_signal="center-distance",
+        schedule="constant",
+        weight_average=0.0,
+    ),
+    "constant": Variant(encoding="constant"),
+    "distribution": Variant(encoding="distribution"),
+}
+
+# All parameters of the paper's text to the letter: ``VQKMeansClassifier(**PAPER_FORM)``.
+PAPER_FORM: dict[str, Any] = {
+    "variant": "paper",
+    "learning_rate": 1e-4,
+    "dropout": 0.0,
+    "augment": "none",
+    "n_members": 1,
+    "n_rounds": 1,
+    "holdout": 0.0,
+}
+
+VARIANT_FIELDS = tuple(field.name for field in fields(Variant))
+
+
+def resolve_variant(variant: Any) -> Variant:
+    """Return a variant that is given by name or as itself.
+
+    Parameters
+    ----------
+    variant : str or Variant
+    """
+    if isinstance(variant, Variant):
+        return variant
+    if not isinstance(variant, str):
+        raise ParameterError(
+            f"variant must be one of {list(VARIANTS)} or a vqpu.Variant. Got {variant!r} instead."
+        )
+    check_choice("variant", variant, tuple(VARIANTS))
+    return VARIANTS[variant]
