@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # One thread a process: test workers must not fight over two cores.
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
-.PHONY: demo test torture check bench accuracy study rounds tables metrics priors gaussians tedn-rates gan-budgets clean
+.PHONY: demo test torture check bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -39,38 +39,24 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/serving.py
 
-# The following need the data sets: make accuracy DATA_DIR=...
+# An item of the paper (experiments/registry.py lists them), such as
+# make reproduce ITEM=table2 DATA_DIR=... ARGS="--workers 2"; ARGS=--show makes it from its records.
+EXPERIMENTS = $(BIN)/python -m experiments
+DATA = $(if $(DATA_DIR),--data-dir $(DATA_DIR))
+.PHONY: reproduce
+reproduce: $(VENV)/.installed
+	$(EXPERIMENTS) $(or $(ITEM),--help) $(DATA) $(ARGS)
+
+# The studies; ARGS=--show trains nothing here too.
+STUDIES := study rounds tables metrics priors gaussians tedn-rates gan-budgets afhq-rank
+.PHONY: accuracy $(STUDIES)
+$(STUDIES): $(VENV)/.installed
+	$(EXPERIMENTS) $@ $(DATA) --workers 2 $(ARGS)
+
+# Its summary has table 2's runs of VQ K-means beside its own.
 accuracy: $(VENV)/.installed
-	$(BIN)/python benchmarks/accuracy.py $(DATA_DIR)
-
-study: $(VENV)/.installed
-	$(BIN)/python benchmarks/study.py $(DATA_DIR)
-
-rounds: $(VENV)/.installed
-	$(BIN)/python benchmarks/rounds.py
-
-tables: $(VENV)/.installed
-	$(BIN)/python benchmarks/tables.py
-
-metrics: $(VENV)/.installed
-	$(BIN)/python benchmarks/metrics.py
-
-priors: $(VENV)/.installed
-	$(BIN)/python benchmarks/priors.py
-
-gaussians: $(VENV)/.installed
-	$(BIN)/python benchmarks/gaussians.py
-
-tedn-rates: $(VENV)/.installed
-	$(BIN)/python benchmarks/tedn_rates.py $(DATA_DIR)
-
-gan-budgets: $(VENV)/.installed
-	$(BIN)/python benchmarks/gan_budgets.py $(DATA_DIR)
-
-# The command line alone, from folders of photographs to a ranked list.
-.PHONY: afhq-rank
-afhq-rank: $(VENV)/.installed
-	$(BIN)/python benchmarks/afhq_rank.py $(DATA_DIR)
+	$(EXPERIMENTS) table2 --only _vq_ $(DATA) $(ARGS)
+	$(EXPERIMENTS) accuracy $(ARGS)
 
 # Source and wheel in dist/, and a look at what is in them.
 .PHONY: dist

@@ -29,6 +29,7 @@ from vqpu.base._two_means import two_means_codes
 from vqpu.estimators._encoder import make_ensemble
 from vqpu.estimators._validation import check_training_data
 from vqpu.nn import nearest_code, nearest_code_pruned
+from vqpu.priors import estimate_prior
 from vqpu.training import FitContext, RowMaker
 from vqpu.training._loop import take_step
 from vqpu.vq._check import Checker
@@ -163,6 +164,14 @@ def two_means_ratios(n: int = 1_000_000, width: int = 49, starts: int = 10) -> d
     }
 
 
+def prior_ratios() -> dict[str, float]:
+    scores = np.random.default_rng(0).normal(size=1_000_000)
+    scores[: len(scores) // 5] += 1
+    positive, unlabeled = scores[:200_000].copy(), scores[200_000:].copy()
+    ratio = in_turn(lambda: estimate_prior("bbe", positive, unlabeled), lambda: np.sort(scores), 15)
+    return {"bbe_over_sort": ratio}
+
+
 def import_ratios() -> dict[str, Any]:
     def run(code: str) -> Callable[[], Any]:
         return lambda: subprocess.run([sys.executable, "-c", code], check=True)
@@ -191,6 +200,7 @@ def main() -> None:
         training_ratios,
         prediction_ratios,
         two_means_ratios,
+        prior_ratios,
     ):
         ratios |= part()
     rounded = {k: round(v, 3) if isinstance(v, float) else v for k, v in ratios.items()}

@@ -1,29 +1,7 @@
-"""Experiments: the only place where estimators meet the truth."""
+"""Experiments: the paper's tables and figures and the studies behind the defaults, not shipped.
 
-from experiments._judged import JudgedRun as JudgedRun
-from experiments._judged import run_judged as run_judged
-from experiments._records import environment as environment
-from experiments._records import read_records as read_records
-from experiments._records import run_jobs as run_jobs
-from experiments._records import run_missing as run_missing
-from experiments._records import write_json as write_json
-from experiments._records import write_summary as write_summary
-from experiments._reduced import REDUCED_METHODS as REDUCED_METHODS
-from experiments._reduced import check_reduced as check_reduced
-from experiments._reduced import run_reduced as run_reduced
-from experiments._runs import METHODS as METHODS
-from experiments._runs import RAISED_BY_TRIED as RAISED_BY_TRIED
-from experiments._runs import Problem as Problem
-from experiments._runs import check_task as check_task
-from experiments._runs import count_threads as count_threads
-from experiments._runs import fit_method as fit_method
-from experiments._runs import make_checked as make_checked
-from experiments._runs import make_method as make_method
-from experiments._runs import make_problem as make_problem
-from experiments._runs import run_method as run_method
-from experiments._runs import scores as scores
-from experiments._runs import set_threads as set_threads
-from experiments._tables import TABLES as TABLES
-from experiments._tables import make_table as make_table
-from experiments._variants import pooled_encoder as pooled_encoder
-from experiments._variants import varied_classifier as varied_classifier
+``python -m experiments NAME`` makes the runs of an item that are not there yet, each a record
+``results/ITEM/RUN.json``, then its summary from the records alone. ``items/`` has the paper's items
+(settings in ``paper/``), ``studies/`` the accuracy studies; ``registry.py`` lists both. This is the
+only place where estimators meet the truth.
+"""

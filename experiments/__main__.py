@@ -1,21 +1,28 @@
-"""``python -m experiments``: the paper's tables and figures, each by one command."""
+"""``python -m experiments``: the paper's tables and figures, and the studies."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from vqpu.errors import FailedRunsError, InputError
+from vqpu.errors import FailedRunsError, InputError, ParameterError, UsageError, VqpuError
+
+_INTERRUPTED = 130  # what typer makes of Ctrl-C
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
+@app.command()
 def reproduce(
     item: Annotated[
         str,
         typer.Argument(
             help="table1, table2, table3, figure1, figure2, figure4, theorem, alpha-sweep, "
-            "scenarios, imbalance, sensitivity, peers or all."
+            "scenarios, imbalance, sensitivity, peers or all of these; or a study: accuracy, "
+            "study, rounds, tables, metrics, priors, gaussians, tedn-rates, gan-budgets, afhq-rank."
         ),
     ],
     profile: Annotated[
@@ -32,21 +39,21 @@ def reproduce(
         ),
     ] = None,
     show: Annotated[
-        bool, typer.Option("--show", help="Train nothing: table and figure from the records.")
+        bool, typer.Option("--show", help="Train nothing: the summary from the records.")
     ] = False,
     workers: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = 1,
     only: Annotated[str, typer.Option(help="Run only what has this text in its id.")] = "",
     paper_dir: Annotated[Path, typer.Option(help="Where the settings lie.")] = Path("paper"),
     results_dir: Annotated[
         Path | None,
-        typer.Option(help="Where records and tables go. Default: results/reproduce for cpu."),
+        typer.Option(help="Where records and summaries go. Default: results for cpu."),
     ] = None,
 ) -> None:
-    """Run an item of the paper and show it beside the paper's numbers.
+    """Make the runs of an item, and show it, beside the paper's numbers where there are any.
 
     Finished runs are skipped, so an interrupted item goes on where it stopped.
     """
-    from experiments.items import Request, check_item, run_item, show_item, split_request
+    from experiments.runner import Request, check_item, run_item, show_item, split_request
 
     wanted = None if seeds is None else _parse_seeds(seeds)
     request = Request(item, profile, paper_dir, results_dir, data_dir, wanted, only, workers)
@@ -76,5 +83,38 @@ def _parse_seeds(text: str) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command and return its exit code.
+
+    Parameters
+    ----------
+    arguments : list of str or None
+        None takes those of the process.
+
+    Returns
+    -------
+    code : int
+        0 done, 1 refused input or failed runs, 2 wrong usage, 130 stopped by Ctrl-C.
+    """
+    try:
+        app(arguments, prog_name="python -m experiments")
+    except SystemExit as done:  # how typer ends; the code is an integer or None
+        if done.code == _INTERRUPTED:
+            _tell("stopped by Ctrl-C; finished runs are recorded.")
+        return done.code if isinstance(done.code, int) else 0
+    except VqpuError as error:
+        _tell(str(error))
+        return 2 if isinstance(error, (UsageError, ParameterError)) else 1
+    except OSError as error:  # a folder that may not be entered, a full disk
+        where = f"{error.filename}: " if error.filename else ""
+        _tell(f"{where}{error.strerror or error}.")
+        return 1
+    return 0
+
+
+def _tell(text: str) -> None:
+    print(f"experiments: {text}", file=sys.stderr)
+
+
 if __name__ == "__main__":
-    typer.run(reproduce)
+    sys.exit(main())

@@ -1,95 +1,73 @@
 """Test accuracy of VQ K-means on digits and on the paper's data sets with defaults only.
 
-usage: python benchmarks/accuracy.py DATA_DIR [--only TASK] [--workers 2]
-
-Digits have one record a method and seed in results/accuracy. The paper's data sets are the runs of
-VQ K-means in table 2 (``vqpu reproduce table2 --only _vq_``), recorded in results/reproduce/table2
-with three seeds each. What is there is skipped. Two threads in all, as on the machine that the
-published figures come from: one run at a time, or two with one thread each.
+The runs are those on digits. The paper's data sets are the runs of VQ K-means in table 2
+(``python -m experiments table2 --only _vq_``, three seeds each), whose records are read. Two
+threads in all, as on the machine that the published figures come from: one run at a time, or two
+with one thread each.
 """
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from experiments import make_problem, run_method, run_missing, set_threads, write_summary
-from experiments.items import Request, read_item, run_item
+from experiments.item import Config, Record, RunResult, Seeds, finished, study
+from experiments.judged import run_method
+from experiments.problems import draw_problem
+from experiments.summary import markdown_table
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-RESULTS = ROOT / "results" / "accuracy"
-DIGITS = "digits-even-odd"
-TABLE2 = Request(
-    "table2", paper_dir=ROOT / "paper", results_dir=ROOT / "results" / "reproduce", only="_vq_"
-)
-SEEDS, METHODS = (0, 1, 2, 3, 4), ("vq", "naive", "oracle")
-N_POSITIVE, N_UNLABELED, ALPHA = 340, 700, 0.5
+METHODS = ("vq", "naive", "oracle")
+DIGITS = {"task": "digits-even-odd", "alpha": 0.5, "n_positive": 340, "n_unlabeled": 700}
 
 
-def run_digits(method: str, seed: int, threads: int) -> dict[str, Any]:
-    set_threads(threads)
-    problem = make_problem(
-        DIGITS, n_positive=N_POSITIVE, n_unlabeled=N_UNLABELED, alpha=ALPHA, seed=seed
-    )
-    sizes = {"alpha": ALPHA, "n_positive": N_POSITIVE, "n_unlabeled": N_UNLABELED}
-    return {"task": DIGITS, **sizes, **run_method(method, problem, seed=seed)}
+def expand(seeds: Seeds | None) -> dict[str, Config]:
+    return {
+        f"{DIGITS['task']}_{method}_seed{seed}": {**DIGITS, "method": method, "seed": seed}
+        for method in METHODS
+        for seed in seeds or range(5)
+    }
 
 
-def image_records() -> list[dict[str, Any]]:
-    """Return table 2's finished runs of VQ K-means: what was asked for, and what came of it."""
-    return [
-        {**run.config, **run.metrics, "environment": run.environment}
-        for run in read_item(TABLE2).values()
-        if run.metrics is not None
-    ]
+def run(config: Config, data_dir: Path | None) -> RunResult:
+    return run_method(config["method"], draw_problem(config, data_dir), seed=config["seed"])
 
 
-def summary(records: list[dict[str, Any]]) -> str:
-    lines = [
-        "| task | method | P | U | seeds | test accuracy % | alpha (true 0.5) | steps | seconds |",
-        "|" + " --- |" * 9,
-    ]
+def image_records() -> list[Record]:
+    """Return table 2's finished runs of VQ K-means."""
+    from experiments.runner import Request, read_item  # which knows this study
+
+    table2 = Request("table2", paper_dir=ROOT / "paper", results_dir=ROOT / "results", only="_vq_")
+    return finished(read_item(table2))
+
+
+def summary(records: list[Record]) -> str:
     groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for record in [*records, *image_records()]:
-        groups.setdefault((record["task"], record["method"]), []).append(record)
+        groups.setdefault((record.config["task"], record.config["method"]), []).append(
+            record.values
+        )
+    rows = []
     for (task, method), group in sorted(groups.items()):
-        accuracy = 100 * np.array([record["test_accuracy"] for record in group])
-        alpha = np.mean([record.get("alpha_estimate", np.nan) for record in group])
-        shown = f"{accuracy.mean():.2f}" + (f" ± {accuracy.std():.2f}" if len(group) > 1 else "")
-        lines.append(
-            f"| {task} | {method} | {group[0]['n_positive']} | {group[0]['n_unlabeled']} | "
-            f"{len(group)} | {shown} | {'-' if np.isnan(alpha) else f'{alpha:.3f}'} | "
-            f"{np.mean([record['n_steps'] for record in group]):.0f} | "
-            f"{np.mean([record['seconds'] for record in group]):.0f} |"
+        accuracy = 100 * np.array([found["test_accuracy"] for found in group])
+        alpha = np.mean([found.get("alpha_estimate", np.nan) for found in group])
+        rows.append(
+            [
+                task,
+                method,
+                str(group[0]["n_positive"]),
+                str(group[0]["n_unlabeled"]),
+                str(len(group)),
+                f"{accuracy.mean():.2f}" + (f" ± {accuracy.std():.2f}" if len(group) > 1 else ""),
+                "-" if np.isnan(alpha) else f"{alpha:.3f}",
+                f"{np.mean([found['n_steps'] for found in group]):.0f}",
+                f"{np.mean([found['seconds'] for found in group]):.0f}",
+            ]
         )
-    return "\n".join(lines) + "\n"
+    head = ["task", "method", "P", "U", "seeds", "test accuracy %", "alpha (true 0.5)"]
+    return markdown_table([*head, "steps", "seconds"], rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data_dir", type=Path)
-    tasks = [run.config["task"] for run in read_item(TABLE2).values()]
-    parser.add_argument("--only", choices=[DIGITS, *dict.fromkeys(tasks)], default="")
-    parser.add_argument("--workers", type=int, choices=(1, 2), default=1)
-    arguments = parser.parse_args()
-    if arguments.only in ("", DIGITS):
-        jobs = {
-            RESULTS / f"{DIGITS}_{method}_seed{seed}.json": (method, seed, 2 // arguments.workers)
-            for method in METHODS
-            for seed in SEEDS
-        }
-        run_missing(run_digits, jobs, workers=arguments.workers)
-    if arguments.only != DIGITS:
-        set_threads(2)  # shared out among the workers
-        wanted = f"{arguments.only}_alpha{ALPHA}_vq_" if arguments.only else TABLE2.only
-        run_item(
-            TABLE2._replace(only=wanted, data_dir=arguments.data_dir, workers=arguments.workers)
-        )
-    write_summary(RESULTS, summary)
-
-
-if __name__ == "__main__":
-    main()
+ITEM = study(expand, run, summary, threads=None)

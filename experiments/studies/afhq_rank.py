@@ -1,16 +1,12 @@
 """AFHQ from folders by the command line alone: precision among the top 100 of ``vqpu rank``.
 
-usage: python benchmarks/afhq_rank.py DATA_DIR [--seed 0] [--size 64] [--sheet TOP.png]
-
-DATA_DIR holds the official folder ``afhq``. A folder of labelled cats and a heap of other cats and
-dogs, as many of each, are made of links to its training photographs; then ``vqpu fit`` and ``vqpu
-rank`` do the rest. One record a seed in results/afhq-rank; a seed that is there is skipped. The
-goal is a precision of 99 % among the top 100.
+The data directory holds the official folder ``afhq``. A folder of labelled cats and one of other
+cats and dogs, as many of each, are made of links to its training photographs; then ``vqpu fit`` and
+``vqpu rank`` do the rest. The goal is a precision of 99 % among the top 100.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -21,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments import environment, write_json
+from experiments.item import Config, Record, RunResult, Seeds, study
+from experiments.problems import check_task
+from experiments.summary import markdown_table
+from vqpu.datasets import data_directory
 
-RESULTS = Path(__file__).resolve().parent.parent.parent / "results" / "afhq-rank"
 N_LABELED, N_HIDDEN, N_DOGS = 2500, 2600, 2600
 TOP = 100
 
@@ -35,7 +33,7 @@ def link(photos: list[Path], folder: Path) -> None:
 
 
 def make_folders(data_dir: Path, folder: Path, seed: int) -> None:
-    """Make the folders ``cats`` and ``heap``; the kind is in the name, which no command reads."""
+    """Make the folders ``cats`` and ``mixed``; the kind is in the name, which no command reads."""
     rng = np.random.default_rng(seed)
     photos = {
         kind: sorted((data_dir / "afhq" / "train" / kind).glob("*.jpg")) for kind in ("cat", "dog")
@@ -43,7 +41,7 @@ def make_folders(data_dir: Path, folder: Path, seed: int) -> None:
     cats = [photos["cat"][index] for index in rng.permutation(len(photos["cat"]))]
     dogs = [photos["dog"][index] for index in rng.permutation(len(photos["dog"]))]
     link(cats[:N_LABELED], folder / "cats")
-    link(cats[N_LABELED : N_LABELED + N_HIDDEN] + dogs[:N_DOGS], folder / "heap")
+    link(cats[N_LABELED : N_LABELED + N_HIDDEN] + dogs[:N_DOGS], folder / "mixed")
 
 
 def vqpu(*arguments: object) -> Any:
@@ -52,28 +50,40 @@ def vqpu(*arguments: object) -> Any:
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
-def run(data_dir: Path, seed: int, size: int, sheet: Path | None) -> dict[str, Any]:
+def expand(seeds: Seeds | None) -> dict[str, Config]:
+    return {
+        f"seed{seed}": {
+            "seed": seed,
+            "image_size": 64,
+            "n_labeled": N_LABELED,
+            "n_unlabeled": N_HIDDEN + N_DOGS,
+        }
+        for seed in seeds or (0,)
+    }
+
+
+def check(_: Config, data_dir: Path | None) -> None:
+    check_task("afhq-cats", data_dir)
+
+
+def run(config: Config, data_dir: Path | None) -> RunResult:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        make_folders(data_dir, folder, seed)
+        make_folders(data_directory(data_dir), folder, config["seed"])
         started = time.perf_counter()
         fitted = vqpu(
-            "fit", "--positives", folder / "cats", "--unlabeled", folder / "heap",
-            "--image-size", size, "--seed", seed, "--out", folder / "model",
+            "fit", "--positives", folder / "cats", "--unlabeled", folder / "mixed",
+            "--image-size", config["image_size"], "--seed", config["seed"],
+            "--out", folder / "model",
         )  # fmt: skip
         seconds_fit = time.perf_counter() - started
         started = time.perf_counter()
-        drawing = () if sheet is None else ("--sheet", sheet)
-        ranked = vqpu("rank", folder / "model", folder / "heap", "--top", TOP, *drawing)
+        ranked = vqpu("rank", folder / "model", folder / "mixed", "--top", TOP)
         seconds_rank = time.perf_counter() - started
         is_cat = [Path(row["name"]).name.startswith("cat-") for row in ranked["best"]]
-        heap = [path.name.startswith("cat-") for path in (folder / "heap").iterdir()]
-    return {
-        "seed": seed,
-        "image_size": size,
-        "n_labeled": N_LABELED,
-        "n_heap": len(heap),
-        "alpha": float(np.mean(heap)),
+        mixed = [path.name.startswith("cat-") for path in (folder / "mixed").iterdir()]
+    metrics = {
+        "alpha": float(np.mean(mixed)),
         "alpha_estimate": fitted["alpha"],
         "n_steps": fitted["n_steps"],
         "stop_reason": fitted["stop_reason"],
@@ -81,22 +91,17 @@ def run(data_dir: Path, seed: int, size: int, sheet: Path | None) -> dict[str, A
         "seconds_fit": round(seconds_fit, 1),
         "seconds_rank": round(seconds_rank, 1),
     }
+    return RunResult(metrics, [])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
-    parser.add_argument("data_dir", type=Path)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--size", type=int, default=64)
-    parser.add_argument("--sheet", type=Path)
-    options = parser.parse_args()
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    path = RESULTS / f"seed{options.seed}.json"
-    if not path.exists():
-        record = run(options.data_dir, options.seed, options.size, options.sheet)
-        write_json(path, record | {"environment": environment()})
-    print(path.read_text())
+def summary(records: list[Record]) -> str:
+    columns = ["seed", "image_size", "n_labeled", "n_unlabeled", "alpha", "alpha_estimate"]
+    columns += ["n_steps", "precision_at_100", "seconds_fit", "seconds_rank"]
+    rows = [[f"{record.values[name]:.5g}" for name in columns] for record in records]
+    return (
+        "Cats among cats and dogs by the command line alone: the share of cats in the top 100.\n\n"
+        + markdown_table(columns, rows)
+    )
 
 
-if __name__ == "__main__":
-    main()
+ITEM = study(expand, run, summary, check=check, threads=None)

@@ -1,7 +1,5 @@
 """Every classifier on Gaussians whose Bayes classifier is known.
 
-usage: python benchmarks/gaussians.py [--only SETTING] [--seeds COUNT] [--workers COUNT]
-
 Positives and negatives are Gaussians with unit covariance, their means apart by a stated distance
 along the diagonal; 1,000 in P and 4,000 in U, case-control, 20,000 others to test on with the same
 share of positives as in U. "separated" has regions that are nearly pure, which BBE and VPU assume;
@@ -10,12 +8,10 @@ method has one); the GANs, which converge late, take 2,000 (D-GAN: for each of i
 are run on "separated" alone.
 Methods that need alpha are given the true one, but for nnpu-bbe, which estimates it. Elkan-Noto
 is around its default, boosting, and bagging around ten support vector machines, as in its paper.
-One record a run in results/gaussians; what is there is skipped.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
 from pathlib import Path
@@ -26,13 +22,15 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.svm import SVC
 
-from experiments import Problem, run_method, run_missing, scores, set_threads, write_summary
+from experiments.item import Config, Record, RunResult, Seeds, study
+from experiments.judged import run_method, scores
+from experiments.problems import Problem
+from experiments.summary import markdown_table
 from vqpu.rivals import BaggingPUClassifier, ElkanNotoClassifier
 
-RESULTS = Path(__file__).resolve().parent.parent.parent / "results" / "gaussians"
 SETTINGS = {"separated": (3, 4.0), "overlapping": (5, 2.0)}  # columns, distance of the means
 ALPHAS = (0.3, 0.6)
-SEEDS = 10
+SEEDS = range(10)
 N_POSITIVE, N_UNLABELED, N_TEST = 1_000, 4_000, 20_000
 NETWORK = {"n_vectors": 4, "vector_dim": 16}
 BUDGET = {"n_members": 1, "max_steps": 400}
@@ -98,34 +96,54 @@ def make_gaussians(setting: str, alpha: float, seed: int) -> Problem:
     )
 
 
-def run_one(setting: str, alpha: float, name: str, seed: int) -> dict[str, Any]:
-    set_threads(1)
-    problem = make_gaussians(setting, alpha, seed)
+def expand(seeds: Seeds | None) -> dict[str, Config]:
+    return {
+        f"{setting}_alpha{alpha}_{name}_seed{seed}": _config(setting, alpha, name, seed)
+        for setting in SETTINGS
+        for alpha in ALPHAS
+        for name in METHODS
+        if setting == "separated" or name not in GAN_BUDGETS
+        for seed in seeds or SEEDS
+    }
+
+
+def _config(setting: str, alpha: float, name: str, seed: int) -> Config:
     method, is_given_alpha = METHODS[name]
-    given = {"alpha": alpha} if is_given_alpha else {}
-    if method in WRAPPING:
-        record = fit_wrapping(method, problem, seed, given)
-    else:
-        parameters = {**NETWORK, **GAN_BUDGETS.get(name, BUDGET), **given}
-        record = run_method(method, problem, seed=seed, parameters=parameters)
-        del record["history"]
-    is_positive = bayes_log_odds(problem.X_test, setting, alpha) > 0
-    bayes = {"bayes_accuracy": float(np.mean(is_positive == (problem.y_test == 1)))}
-    return {"setting": setting, "alpha": alpha, **record, "method": name, **bayes}
+    budget = {} if method in WRAPPING else {**NETWORK, **GAN_BUDGETS.get(name, BUDGET)}
+    return {
+        "setting": setting,
+        "columns": SETTINGS[setting][0],
+        "distance": SETTINGS[setting][1],
+        "n_positive": N_POSITIVE,
+        "n_unlabeled": N_UNLABELED,
+        "n_test": N_TEST,
+        "alpha": alpha,
+        "name": name,
+        "method": method,
+        "parameters": {**budget, **({"alpha": alpha} if is_given_alpha else {})},
+        "seed": seed,
+    }
 
 
-def fit_wrapping(
-    method: str, problem: Problem, seed: int, parameters: dict[str, Any]
-) -> dict[str, Any]:
+def run(config: Config, _: Path | None) -> RunResult:
+    problem = make_gaussians(config["setting"], config["alpha"], config["seed"])
+    fit = _run_wrapping if config["method"] in WRAPPING else run_method
+    method, seed, parameters = config["method"], config["seed"], config["parameters"]
+    metrics = fit(method, problem, seed=seed, parameters=parameters).metrics
+    is_positive = bayes_log_odds(problem.X_test, config["setting"], config["alpha"]) > 0
+    bayes = float(np.mean(is_positive == (problem.y_test == 1)))
+    return RunResult({**metrics, "bayes_accuracy": bayes}, [])
+
+
+def _run_wrapping(
+    method: str, problem: Problem, *, seed: int, parameters: dict[str, Any]
+) -> RunResult:
     """Fit a method that is around a scikit-learn classifier."""
     started = time.perf_counter()
-    model = (
-        clone(WRAPPING[method])
-        .set_params(random_state=seed, **parameters)
-        .fit(problem.X, problem.y)
-    )
+    model = clone(WRAPPING[method]).set_params(random_state=seed, **parameters)
+    model.fit(problem.X, problem.y)
     seconds = round(time.perf_counter() - started, 1)
-    return {"method": method, "seed": seed, "seconds": seconds, **scores(model.predict, problem)}
+    return RunResult({"seconds": seconds, **scores(model.predict, problem)}, [])
 
 
 def tolerance(name: str) -> float:
@@ -133,68 +151,59 @@ def tolerance(name: str) -> float:
     return GAN_TOLERANCE if name in GAN_BUDGETS else TOLERANCE
 
 
-def mean_gaps(records: list[dict[str, Any]]) -> dict[tuple[str, float, str], float]:
+def mean_gaps(records: list[Record]) -> dict[tuple[str, float, str], float]:
     """Return the mean points of accuracy above Bayes, by setting, alpha and method."""
-    groups: dict[tuple[str, float, str], list[float]] = {}
+    return {key: _mean_gap(found) for key, found in _groups(records).items()}
+
+
+def _groups(records: list[Record]) -> dict[tuple[str, float, str], list[dict[str, Any]]]:
+    groups: dict[tuple[str, float, str], list[dict[str, Any]]] = {}
     for record in records:
-        key = record["setting"], record["alpha"], record["method"]
-        gap = 100 * (record["test_accuracy"] - record["bayes_accuracy"])
-        groups.setdefault(key, []).append(gap)
-    return {key: float(np.mean(gaps)) for key, gaps in groups.items()}
+        key = record.config["setting"], record.config["alpha"], record.config["name"]
+        groups.setdefault(key, []).append(record.values)
+    return groups
 
 
-def summary(records: list[dict[str, Any]]) -> str:
+def _mean_gap(found: list[dict[str, Any]]) -> float:
+    gaps = [100 * (values["test_accuracy"] - values["bayes_accuracy"]) for values in found]
+    return float(np.mean(gaps))
+
+
+def summary(records: list[Record]) -> str:
     told = "; ".join(f"{name}: {d}-d, distance {far:g}" for name, (d, far) in SETTINGS.items())
-    lines = [
+    rows = []
+    for (setting, alpha, name), found in sorted(_groups(records).items(), key=_order):
+        accuracy = 100 * np.array([values["test_accuracy"] for values in found])
+        bayes = 100 * np.mean([values["bayes_accuracy"] for values in found])
+        shares = [values["alpha_estimate"] for values in found if "alpha_estimate" in values]
+        gap = _mean_gap(found)
+        rows.append(
+            [
+                setting,
+                str(alpha),
+                name,
+                f"{accuracy.mean():.2f} ± {accuracy.std():.2f}",
+                f"{bayes:.2f}",
+                f"{gap:+.2f}",
+                "yes" if gap >= -tolerance(name) else "NO",
+                f"{np.mean(shares):.3f}" if shares else "-",
+                f"{np.mean([values['seconds'] for values in found]):.1f}",
+                str(len(found)),
+            ]
+        )
+    head = ["setting", "alpha", "method", "accuracy %", "Bayes %", "gap", "reached"]
+    return (
         f"Test accuracy, P {N_POSITIVE}, U {N_UNLABELED}, Gaussians {told}. One network of "
         f"{NETWORK['n_vectors']} vectors, at most {BUDGET['max_steps']} steps, GANs 2000. Gap: "
         "points above the Bayes classifier on the same test samples; asked for: at most "
-        f"{TOLERANCE:g} below, GANs {GAN_TOLERANCE:g}.\n",
-        "| setting | alpha | method | accuracy % | Bayes % | gap | reached | alpha used or found "
-        "| seconds | seeds |",
-        "|" + " --- |" * 10,
-    ]
-    for (setting, alpha, method), gap in sorted(mean_gaps(records).items(), key=_order):
-        found = [
-            record
-            for record in records
-            if (record["setting"], record["alpha"], record["method"]) == (setting, alpha, method)
-        ]
-        accuracy = 100 * np.array([record["test_accuracy"] for record in found])
-        bayes = 100 * np.mean([record["bayes_accuracy"] for record in found])
-        shares = [record["alpha_estimate"] for record in found if "alpha_estimate" in record]
-        lines.append(
-            f"| {setting} | {alpha} | {method} | {accuracy.mean():.2f} ± {accuracy.std():.2f} "
-            f"| {bayes:.2f} | {gap:+.2f} | {'yes' if gap >= -tolerance(method) else 'NO'} "
-            f"| {f'{np.mean(shares):.3f}' if shares else '-'} "
-            f"| {np.mean([record['seconds'] for record in found]):.1f} | {len(found)} |"
-        )
-    return "\n".join(lines) + "\n"
+        f"{TOLERANCE:g} below, GANs {GAN_TOLERANCE:g}.\n\n"
+        + markdown_table([*head, "alpha used or found", "seconds", "seeds"], rows)
+    )
 
 
-def _order(item: tuple[tuple[str, float, str], float]) -> tuple[int, float, int]:
-    setting, alpha, method = item[0]
-    return list(SETTINGS).index(setting), alpha, list(METHODS).index(method)
+def _order(item: tuple[tuple[str, float, str], Any]) -> tuple[int, float, int]:
+    setting, alpha, name = item[0]
+    return list(SETTINGS).index(setting), alpha, list(METHODS).index(name)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--only", choices=list(SETTINGS))
-    parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--workers", type=int, default=2)
-    arguments = parser.parse_args()
-    jobs = {
-        RESULTS / f"{setting}_alpha{alpha}_{name}_seed{seed}.json": (setting, alpha, name, seed)
-        for setting in SETTINGS
-        if arguments.only in (None, setting)
-        for alpha in ALPHAS
-        for name in METHODS
-        if setting == "separated" or name not in GAN_BUDGETS
-        for seed in range(arguments.seeds)
-    }
-    run_missing(run_one, jobs, workers=arguments.workers)
-    write_summary(RESULTS, summary)
-
-
-if __name__ == "__main__":
-    main()
+ITEM = study(expand, run, summary)

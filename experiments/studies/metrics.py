@@ -1,13 +1,10 @@
 """Scores without negatives against the truth that they estimate, ours and those of two peers.
 
-usage: python benchmarks/metrics.py
-
 400,000 simulated points a case: one column, positives N(.75, 1), negatives N(-.75, 1), so that the
 posterior and every true score are known. Called positive: above 0, between the class means.
 Case-control: 100,000 in P, 300,000 in U. Single-set: 400,000 of which half of the positives are
 labelled. Every score is given the true class prior. pulearn 0.2.0 and pu-toolbox 1.11.0 are
-installed into a throw-away environment and given the same points. One record a library and case in
-results/metrics; what is there is skipped.
+installed into a throw-away environment and given the same points.
 """
 
 from __future__ import annotations
@@ -25,8 +22,9 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 
-from experiments import environment, write_json, write_summary
-from experiments.items._peers import PEERS, peers_python
+from experiments.item import Config, Record, RunResult, Seeds, study
+from experiments.items.peer_libraries import PEERS, peers_python
+from experiments.summary import markdown_table
 from vqpu.datasets import PUSample, make_pu
 from vqpu.metrics import (
     lee_liu_score,
@@ -40,21 +38,18 @@ from vqpu.metrics import (
     pu_zero_one_risk,
 )
 
-ROOT = Path(__file__).resolve().parent.parent.parent
-RESULTS = ROOT / "results" / "metrics"
+_SCRIPT = Path(__file__).with_name("peer_metrics.py")
 # Not a package: both benchmarks' formula of PA, which differs from ours in single-set data.
 PUBLISHED = "PU-Bench, PUBench"
 LIBRARIES = ("vqpu", *PEERS, PUBLISHED)
 
 SCENARIOS = ("case-control", "single-set")
 PRIORS = (0.1, 0.3, 0.5, 0.7)
-CASES = [(scenario, prior) for scenario in SCENARIOS for prior in PRIORS]
 N_SAMPLES = 400_000
 N_POSITIVE = 100_000
 LABEL_FREQUENCY = 0.5
 DISTANCE = 1.5
 TOLERANCE = 0.01
-SEED = 0
 
 QUANTITIES = {
     "recall": "recall",
@@ -71,7 +66,7 @@ QUANTITIES = {
 }
 
 
-def draw(scenario: str, prior: float) -> PUSample:
+def draw(scenario: str, prior: float, seed: int) -> PUSample:
     """Simulate a case; every simulated point ends up in P or in U."""
     single = {"n_samples": N_SAMPLES, "class_prior": prior, "label_frequency": LABEL_FREQUENCY}
     apart = {"n_positive": N_POSITIVE, "n_unlabeled": N_SAMPLES - N_POSITIVE, "alpha": prior}
@@ -79,10 +74,10 @@ def draw(scenario: str, prior: float) -> PUSample:
     if scenario == "case-control":
         n_positives = N_POSITIVE + round(prior * (N_SAMPLES - N_POSITIVE))
     truth = np.repeat([1, 0], [n_positives, N_SAMPLES - n_positives])
-    rng = np.random.default_rng([SEED, SCENARIOS.index(scenario), PRIORS.index(prior)])
+    rng = np.random.default_rng([seed, SCENARIOS.index(scenario), PRIORS.index(prior)])
     X = rng.standard_normal(N_SAMPLES) + DISTANCE * (truth - 0.5)
     sizes: dict[str, Any] = apart if scenario == "case-control" else single
-    return make_pu(X, truth, scenario=scenario, random_state=SEED, **sizes)
+    return make_pu(X, truth, scenario=scenario, random_state=seed, **sizes)
 
 
 def true_scores(prior: float, alpha: float) -> dict[str, float]:
@@ -136,92 +131,81 @@ def published_proxy_accuracy(y: NDArray[Any], called: NDArray[Any], sample: PUSa
     return float(2 * sample.class_prior * recall + right.mean())
 
 
-def run_ours() -> None:
-    for scenario, prior in CASES:
-        sample = draw(scenario, prior)
-        called = (sample.X > 0).astype(np.int64)
-        found = {
-            "vqpu": our_scores(sample.y, called, sample.X, sample),
-            PUBLISHED: {"proxy_accuracy": published_proxy_accuracy(sample.y, called, sample)},
-        }
-        for library, values in found.items():
-            write_json(record_path(library, scenario, prior), make_record(library, sample, values))
-        print(scenario, prior, flush=True)
-
-
-def run_peers() -> None:
-    """Let the peers score the same points, in an environment of their own."""
-    python = str(peers_python())
+def peer_scores(library: str, sample: PUSample) -> dict[str, float]:
+    """Let a peer score the same points, in an environment of its own."""
+    prior = sample.class_prior
+    posterior = expit(DISTANCE * sample.X + math.log(prior / (1 - prior)))
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        for scenario, prior in CASES:
-            sample = draw(scenario, prior)
-            points = folder / "points.npz"
-            posterior = expit(DISTANCE * sample.X + math.log(prior / (1 - prior)))
-            np.savez(points, y=sample.y, called=(sample.X > 0).astype(np.int64), scores=posterior)
-            script = str(ROOT / "benchmarks" / "metrics_of_peers.py")
-            done = subprocess.run(
-                [python, "-I", script, str(points), str(sample.class_prior)],
-                check=True,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for library, values in json.loads(done.stdout).items():
-                record = make_record(library, sample, values)
-                write_json(record_path(library, scenario, prior), record)
-            print("peers", scenario, prior, flush=True)
+        points = Path(name) / "points.npz"
+        np.savez(points, y=sample.y, called=(sample.X > 0).astype(np.int64), scores=posterior)
+        command = [peers_python(), "-I", _SCRIPT, library, points, prior]
+        done = subprocess.run(
+            [str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True
+        )
+    return dict(json.loads(done.stdout))
 
 
-def make_record(library: str, sample: PUSample, values: dict[str, float]) -> dict[str, Any]:
-    return {
-        "library": library,
-        "version": PEERS.get(library),
-        "scenario": sample.scenario.value,
-        "class_prior": sample.class_prior,
+def expand(seeds: Seeds | None) -> dict[str, Config]:
+    configs = {}
+    for library in LIBRARIES:
+        for scenario in SCENARIOS:
+            for prior in PRIORS:
+                for seed in seeds or (0,):
+                    name = library.replace(", ", "_").lower()
+                    ending = "" if seeds is None else f"_seed{seed}"
+                    configs[f"{name}_{scenario}_pi{prior}{ending}"] = {
+                        "library": library,
+                        "version": PEERS.get(library),
+                        "scenario": scenario,
+                        "class_prior": prior,
+                        "seed": seed,
+                    }
+    return configs
+
+
+def run(config: Config, _: Path | None) -> RunResult:
+    library, prior = config["library"], config["class_prior"]
+    sample = draw(config["scenario"], prior, config["seed"])
+    called = (sample.X > 0).astype(np.int64)
+    if library == "vqpu":
+        found = our_scores(sample.y, called, sample.X, sample)
+    elif library == PUBLISHED:
+        found = {"proxy_accuracy": published_proxy_accuracy(sample.y, called, sample)}
+    else:
+        found = peer_scores(library, sample)
+    metrics = {
         "alpha": sample.alpha,
         "label_frequency": sample.label_frequency,
         "n_positive": int(sample.y.sum()),
         "n_unlabeled": int((sample.y == 0).sum()),
-        "seed": SEED,
-        "scores": values,
-        "truth": true_scores(sample.class_prior, sample.alpha),
-        "environment": environment(),
+        "scores": found,
+        "truth": true_scores(prior, sample.alpha),
     }
+    return RunResult(metrics, [])
 
 
-def record_path(library: str, scenario: str, prior: float) -> Path:
-    name = library.replace(", ", "_").lower()
-    return RESULTS / f"{name}_{scenario}_pi{prior}.json"
-
-
-def largest_errors(records: list[dict[str, Any]], library: str) -> dict[tuple[str, str], float]:
+def largest_errors(records: list[Record], library: str) -> dict[tuple[str, str], float]:
     """Largest distance from the truth over class priors, by scenario and quantity."""
     errors: dict[tuple[str, str], float] = {}
-    for record in records:
-        if record["library"] == library:
-            for quantity, value in record["scores"].items():
-                key = (record["scenario"], quantity)
-                error = abs(value - record["truth"][quantity])
+    for values in (record.values for record in records):
+        if values["library"] == library:
+            for quantity, value in values["scores"].items():
+                key = (values["scenario"], quantity)
+                error = abs(value - values["truth"][quantity])
                 errors[key] = max(errors.get(key, 0.0), error)
     return errors
 
 
-def summary(records: list[dict[str, Any]]) -> str:
+def summary(records: list[Record]) -> str:
     lines = [
         f"Scores without negatives on {N_SAMPLES:,} simulated points, by class prior pi. Bold: "
         f"further than {TOLERANCE:g} from the truth.\n"
     ]
+    head = ["score", "from", *(f"pi = {prior:g}" for prior in PRIORS), "largest error"]
     for scenario in SCENARIOS:
-        priors = " | ".join(f"pi = {prior:g}" for prior in PRIORS)
-        lines += [
-            f"## {scenario}\n",
-            f"| score | from | {priors} | largest error |",
-            "|" + " --- |" * (3 + len(PRIORS)),
-        ]
-        of_scenario = [record for record in records if record["scenario"] == scenario]
-        for quantity, title in QUANTITIES.items():
-            lines += _rows(of_scenario, quantity, title)
-        lines.append("")
+        found = [record.values for record in records if record.config["scenario"] == scenario]
+        rows = [row for quantity in QUANTITIES for row in _rows(found, quantity)]
+        lines.append(f"## {scenario}\n\n{markdown_table(head, rows)}")
     lines += [
         "pulearn's and pu-toolbox's functions take one prior, documented as the probability that a "
         "sample is positive: pi. pulearn's pu_average_precision_score is compared with average "
@@ -232,22 +216,24 @@ def summary(records: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rows(records: list[dict[str, Any]], quantity: str, title: str) -> list[str]:
-    by_prior = {record["class_prior"]: record["truth"][quantity] for record in records}
-    truths = [f"{by_prior[prior]:.3f}" if prior in by_prior else "missing" for prior in PRIORS]
-    rows = [f"| {title} | truth | " + " | ".join(truths) + " | |"]
+def _rows(found: list[dict[str, Any]], quantity: str) -> list[list[str]]:
+    truth = {values["class_prior"]: values["truth"][quantity] for values in found}
+    told = [f"{truth[prior]:.3f}" if prior in truth else "missing" for prior in PRIORS]
+    rows = [[QUANTITIES[quantity], "truth", *told, ""]]
     for library in LIBRARIES:
-        found = [r for r in records if r["library"] == library and quantity in r["scores"]]
-        if not found:
-            continue
-        values = {record["class_prior"]: record["scores"][quantity] for record in found}
-        errors = {prior: abs(value - by_prior[prior]) for prior, value in values.items()}
-        cells = [
-            _cell(values[prior], errors[prior]) if prior in values else "missing"
-            for prior in PRIORS
-        ]
-        source = f"{library} {PEERS.get(library, '')}".strip()
-        rows.append(f"| | {source} | " + " | ".join(cells) + f" | {max(errors.values()):.3f} |")
+        scores = {
+            values["class_prior"]: values["scores"][quantity]
+            for values in found
+            if values["library"] == library and quantity in values["scores"]
+        }
+        if scores:
+            errors = {prior: abs(value - truth[prior]) for prior, value in scores.items()}
+            cells = [
+                _cell(scores[prior], errors[prior]) if prior in scores else "missing"
+                for prior in PRIORS
+            ]
+            source = f"{library} {PEERS.get(library, '')}".strip()
+            rows.append(["", source, *cells, f"{max(errors.values()):.3f}"])
     return rows
 
 
@@ -255,13 +241,4 @@ def _cell(value: float, error: float) -> str:
     return f"**{value:.3f}**" if error > TOLERANCE else f"{value:.3f}"
 
 
-def main() -> None:
-    for libraries, run in ((("vqpu", PUBLISHED), run_ours), (tuple(PEERS), run_peers)):
-        paths = [record_path(library, *case) for library in libraries for case in CASES]
-        if not all(path.exists() for path in paths):
-            run()
-    write_summary(RESULTS, summary)
-
-
-if __name__ == "__main__":
-    main()
+ITEM = study(expand, run, summary, threads=None)

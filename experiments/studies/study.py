@@ -1,36 +1,29 @@
 """Study of stopping signals and decision rules: which should be the defaults.
 
-usage: python benchmarks/study.py DATA_DIR [--workers 2]
-
 For digits, the four image sets at small sizes and three tables, at alpha .2, .5 and .8, one
 long training is judged at every check, by both decision rules, on the hidden labels of U; never on
-a test split. The naive classifier and the supervised oracle stand beside it. Every run is one
-record in results/study; runs that are there are skipped. The summary is made from the records.
+a test split. The naive classifier and the supervised oracle stand beside it.
 """
 
 from __future__ import annotations
 
-import argparse
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from experiments import (
-    METHODS,
-    RAISED_BY_TRIED,
-    make_problem,
-    run_method,
-    run_missing,
-    set_threads,
-    write_summary,
-)
+from experiments.item import Config, Record, Row, RunResult, Seeds, study
+from experiments.judged import RAISED_BY_TRIED, run_method
+from experiments.problems import check_task, draw_problem
+from experiments.studies.accuracy import METHODS
+from experiments.summary import markdown_table
 from vqpu.training import SIGNALS, StoppingRule
 
-RESULTS = Path(__file__).resolve().parent.parent.parent / "results" / "study"
 ALPHAS = (0.2, 0.5, 0.8)
 DECISIONS = ("posterior", "nearest-center")
 PATIENCES = (3, 5, 10)
+Choice = TypeVar("Choice", int, float)
 
 
 class Case(NamedTuple):
@@ -42,6 +35,12 @@ class Case(NamedTuple):
     check_every: int
     seeds: tuple[int, ...]
     every_pixel: int = 1
+
+    def config(self, task: str, alpha: float, seed: int) -> Config:
+        """Return what all runs on this task have in common."""
+        sizes = self._asdict()
+        del sizes["seeds"]
+        return {"task": task, "alpha": alpha, **sizes, "seed": seed}
 
 
 CASES = {
@@ -56,33 +55,45 @@ CASES = {
 }
 
 
-def run_one(name: str, alpha: float, seed: int, method: str, data_dir: Path) -> dict[str, Any]:
-    set_threads(1)
-    case = CASES[name]
-    problem = make_problem(
-        name,
-        n_positive=case.n_positive,
-        n_unlabeled=case.n_unlabeled,
-        alpha=alpha,
-        seed=seed,
-        data_dir=data_dir,
-        every_pixel=case.every_pixel,
+def expand(seeds: Seeds | None) -> dict[str, Config]:
+    return {
+        f"{task}_alpha{alpha}_seed{seed}_{method}": {
+            **case.config(task, alpha, seed),
+            "method": method,
+        }
+        for method in METHODS
+        for task, case in CASES.items()
+        for alpha in ALPHAS
+        for seed in seeds or case.seeds
+    }
+
+
+def check(config: Config, data_dir: Path | None) -> None:
+    check_task(config["task"], data_dir)
+
+
+def run(config: Config, data_dir: Path | None) -> RunResult:
+    parameters = {name: config[name] for name in ("max_steps", "check_every")}
+    if config["method"] == "vq":
+        # Every check of the first round is looked at; further ones are the study of rounds.
+        parameters |= {"patience": config["max_steps"], "n_rounds": 1}
+    result = run_method(
+        config["method"],
+        draw_problem(config, data_dir),
+        seed=config["seed"],
+        judge_checks=True,
+        parameters=parameters,
     )
-    parameters: dict[str, Any] = {"max_steps": case.max_steps, "check_every": case.check_every}
-    if method == "vq":
-        # Every check of the first round is looked at; further ones are benchmarks/rounds.py's.
-        parameters |= {"patience": case.max_steps, "n_rounds": 1}
-    record = run_method(method, problem, seed=seed, judge_checks=True, parameters=parameters)
     # What a test split says must not choose a default: it is not even kept.
-    record = {key: value for key, value in record.items() if not key.startswith("test_")}
-    return {"task": name, "alpha": alpha, **case._asdict(), **record}
+    kept = {key: value for key, value in result.metrics.items() if not key.startswith("test_")}
+    return RunResult(kept, result.history)
 
 
-def mean_accuracies(records: list[dict[str, Any]]) -> dict[tuple[str, float], dict[str, float]]:
+def mean_accuracies(records: list[Record]) -> dict[tuple[str, float], dict[str, float]]:
     """Return accuracy in percent by task and alpha, then by column, averaged over seeds."""
     rows: dict[tuple[str, float], dict[str, list[float]]] = {}
     for record in records:
-        row = rows.setdefault((record["task"], record["alpha"]), {})
+        row = rows.setdefault(_cell(record), {})
         for column, value in columns(record).items():
             row.setdefault(column, []).append(100 * value)
     return {
@@ -91,7 +102,7 @@ def mean_accuracies(records: list[dict[str, Any]]) -> dict[tuple[str, float], di
     }
 
 
-def regrets(records: list[dict[str, Any]]) -> dict[str, float]:
+def regrets(records: list[Record]) -> dict[str, float]:
     """Return, by signal and decision, the mean loss in points against the best check.
 
     The best check is that of the better decision: what nobody without labels could beat.
@@ -105,21 +116,21 @@ def regrets(records: list[dict[str, Any]]) -> dict[str, float]:
     }
 
 
-def summary(records: list[dict[str, Any]]) -> str:
+def summary(records: list[Record]) -> str:
     """Return the table and the regrets as Markdown."""
     rows = mean_accuracies(records)
     names = list(dict.fromkeys(column for row in rows.values() for column in row))
+    cells = [
+        [task, str(alpha), *(f"{row[name]:.1f}" if name in row else "missing" for name in names)]
+        for (task, alpha), row in rows.items()
+    ]
+    average = {name: np.mean([row[name] for row in rows.values() if name in row]) for name in names}
+    cells.append(["mean", "", *(f"{average[name]:.2f}" for name in names)])
     lines = [
         "Accuracy in percent on the hidden labels of U, mean over seeds.\n",
-        "| task | alpha | " + " | ".join(names) + " |",
-        "|" + " --- |" * (len(names) + 2),
+        markdown_table(["task", "alpha", *names], cells),
+        "Mean regret, in points, against the best check under the better decision:\n",
     ]
-    for (task, alpha), row in rows.items():
-        cells = " | ".join(f"{row[name]:.1f}" if name in row else "missing" for name in names)
-        lines.append(f"| {task} | {alpha} | {cells} |")
-    average = {name: np.mean([row[name] for row in rows.values() if name in row]) for name in names}
-    lines.append("| mean | | " + " | ".join(f"{average[name]:.2f}" for name in names) + " |")
-    lines.append("\nMean regret, in points, against the best check under the better decision:\n")
     ranked = sorted(regrets(records).items(), key=lambda item: item[1])
     lines += [f"- {name}: {value:.2f}" for name, value in ranked]
     lines.append(
@@ -132,13 +143,14 @@ def summary(records: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def columns(record: dict[str, Any]) -> dict[str, float]:
-    if record["method"] != "vq":
-        return {record["method"]: record["unlabeled_accuracy"]}
-    history, judged = record["history"], record["judged"]
+def columns(record: Record) -> dict[str, float]:
+    """Return the accuracy of every way to choose a check and to decide, or of another method."""
+    if record.config["method"] != "vq":
+        return {record.config["method"]: record.values["unlabeled_accuracy"]}
+    history = record.history
     found: dict[str, float] = {}
     for decision in DECISIONS:
-        accuracy = [row[decision] for row in judged]
+        accuracy = [row[decision] for row in history]
         for name, signal in SIGNALS.items():
             value = [signal.sign * row[signal.column] for row in history]
             found[f"{name}, {decision}"] = accuracy[int(np.argmax(value))]
@@ -147,19 +159,15 @@ def columns(record: dict[str, Any]) -> dict[str, float]:
     return found
 
 
-def patience_accuracies(records: list[dict[str, Any]]) -> dict[int, float]:
+def patience_accuracies(records: list[Record]) -> dict[int, float]:
     """Return mean accuracy in percent of (holdout-loss, posterior) by patience."""
-    found: dict[tuple[str, float], list[list[float]]] = {}
-    for record in records:
-        if record["method"] == "vq":
-            chosen = [chosen_check(record["history"], patience) for patience in PATIENCES]
-            values = [100 * record["judged"][check]["posterior"] for check in chosen]
-            found.setdefault((record["task"], record["alpha"]), []).append(values)
-    means = np.mean([np.mean(values, axis=0) for values in found.values()], axis=0)
-    return dict(zip(PATIENCES, means.tolist(), strict=True))
+    return _means(
+        records, PATIENCES, lambda rows, patience: rows[chosen_check(rows, patience)]["posterior"]
+    )
 
 
-def chosen_check(history: list[dict[str, Any]], patience: int) -> int:
+def chosen_check(history: list[Row], patience: int) -> int:
+    """Return the check that the default signal chooses."""
     rule = StoppingRule("holdout-loss", patience)
     for row in history:
         if rule.update(row, None):
@@ -167,43 +175,36 @@ def chosen_check(history: list[dict[str, Any]], patience: int) -> int:
     return rule.best_check
 
 
-def border_accuracies(records: list[dict[str, Any]]) -> dict[float, float]:
+def border_accuracies(records: list[Record]) -> dict[float, float]:
     """Return mean accuracy in percent by how far alpha is raised in the fit of the border.
 
-    At the check that the held-out loss chooses, mean over tasks and alpha.
+    At the check that the held-out loss chooses.
     """
+
+    def accuracy(rows: list[Row], raised: float) -> float:
+        chosen = min(rows, key=lambda row: row["holdout_loss"])
+        return float(chosen[f"posterior+{raised:g}"])
+
+    return _means(records, RAISED_BY_TRIED, accuracy)
+
+
+def _means(
+    records: list[Record],
+    choices: tuple[Choice, ...],
+    accuracy: Callable[[list[Row], Choice], float],
+) -> dict[Choice, float]:
+    """Return the accuracy of every choice in percent: mean over seeds, then tasks and alpha."""
     found: dict[tuple[str, float], list[list[float]]] = {}
     for record in records:
-        if record["method"] == "vq":
-            chosen = int(np.argmin([row["holdout_loss"] for row in record["history"]]))
-            row = record["judged"][chosen]
-            values = [100 * row[f"posterior+{raised:g}"] for raised in RAISED_BY_TRIED]
-            found.setdefault((record["task"], record["alpha"]), []).append(values)
+        if record.config["method"] == "vq":
+            values = [100 * accuracy(record.history, choice) for choice in choices]
+            found.setdefault(_cell(record), []).append(values)
     means = np.mean([np.mean(values, axis=0) for values in found.values()], axis=0)
-    return dict(zip(RAISED_BY_TRIED, means.tolist(), strict=True))
+    return dict(zip(choices, means.tolist(), strict=True))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("data_dir", type=Path)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--show", action="store_true", help="only print what the records say")
-    arguments = parser.parse_args()
-    if not arguments.show:
-        jobs = {
-            record_path(name, alpha, seed, method): (name, alpha, seed, method, arguments.data_dir)
-            for method in METHODS
-            for name, case in CASES.items()
-            for alpha in ALPHAS
-            for seed in case.seeds
-        }
-        run_missing(run_one, jobs, arguments.workers)
-    write_summary(RESULTS, summary)
+def _cell(record: Record) -> tuple[str, float]:
+    return record.config["task"], record.config["alpha"]
 
 
-def record_path(name: str, alpha: float, seed: int, method: str) -> Path:
-    return RESULTS / f"{name}_alpha{alpha}_seed{seed}_{method}.json"
-
-
-if __name__ == "__main__":
-    main()
+ITEM = study(expand, run, summary, check=check)

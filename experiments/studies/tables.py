@@ -1,90 +1,57 @@
 """Balanced accuracy on tables: VQ K-means, the naive classifier and the supervised oracle.
 
-usage: python benchmarks/tables.py
-
 Defaults only, five seeds, P and U disjoint, tested on what is in neither. alpha is .5, where the
 best border for balanced accuracy and the best border for accuracy on U are the same: neither method
-is favoured by the score. One record a run in
-results/tables; what is there is skipped.
+is favoured by the score.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 
-from experiments import (
-    METHODS,
-    make_problem,
-    run_method,
-    run_missing,
-    set_threads,
-    write_summary,
-)
+from experiments.item import Config, Record, Seeds, study
+from experiments.studies.accuracy import METHODS, run
+from experiments.summary import markdown_table
 
-RESULTS = Path(__file__).resolve().parent.parent.parent / "results" / "tables"
-SEEDS = range(5)
-
-# table: P, U, alpha
 CASES = {
-    "breast-cancer": (80, 200, 0.5),
-    "wide-noise": (600, 1_500, 0.5),
-    "nonlinear": (5_000, 15_000, 0.5),
+    "breast-cancer": {"alpha": 0.5, "n_positive": 80, "n_unlabeled": 200},
+    "wide-noise": {"alpha": 0.5, "n_positive": 600, "n_unlabeled": 1_500},
+    "nonlinear": {"alpha": 0.5, "n_positive": 5_000, "n_unlabeled": 15_000},
 }
 
 
-def run_one(table: str, method: str, seed: int) -> dict[str, Any]:
-    set_threads(1)
-    n_positive, n_unlabeled, alpha = CASES[table]
-    problem = make_problem(
-        table, n_positive=n_positive, n_unlabeled=n_unlabeled, alpha=alpha, seed=seed
-    )
-    record = run_method(method, problem, seed=seed)
-    sizes = {"task": table, "alpha": alpha, "n_positive": n_positive, "n_unlabeled": n_unlabeled}
-    return {**sizes, **record}
+def expand(seeds: Seeds | None) -> dict[str, Config]:
+    return {
+        f"{task}_{method}_seed{seed}": {"task": task, **case, "method": method, "seed": seed}
+        for task, case in CASES.items()
+        for method in METHODS
+        for seed in seeds or range(5)
+    }
 
 
-def summary(records: list[dict[str, Any]]) -> str:
-    lines = [
-        "Balanced accuracy on samples outside P and U, mean ± standard deviation over seeds, %.\n",
-        "| table | P | U | alpha | estimate | " + " | ".join(METHODS) + " | seeds |",
-        "|" + " --- |" * (6 + len(METHODS)),
-    ]
-    for table, (n_positive, n_unlabeled, alpha) in CASES.items():
+def values_of(records: list[Record], task: str, method: str, metric: str) -> list[float]:
+    """Return a metric of every seed."""
+    found = [record.values for record in records]
+    return [one[metric] for one in found if (one["task"], one["method"]) == (task, method)]
+
+
+def summary(records: list[Record]) -> str:
+    rows = []
+    for task, case in CASES.items():
         cells = []
         for method in METHODS:
-            values = [
-                100 * record["test_balanced_accuracy"]
-                for record in records
-                if record["task"] == table and record["method"] == method
-            ]
-            cells.append(f"{np.mean(values):.2f} ± {np.std(values):.2f}" if values else "missing")
-        estimates = [
-            record["alpha_estimate"]
-            for record in records
-            if record["task"] == table and record["method"] == "vq"
-        ]
+            values = values_of(records, task, method, "test_balanced_accuracy")
+            points = 100 * np.array(values)
+            cells.append(f"{points.mean():.2f} ± {points.std():.2f}" if values else "missing")
+        estimates = values_of(records, task, "vq", "alpha_estimate")
         estimate = f"{np.mean(estimates):.2f}" if estimates else "missing"
-        lines.append(
-            f"| {table} | {n_positive} | {n_unlabeled} | {alpha} | {estimate} | "
-            + " | ".join(cells)
-            + f" | {len(estimates)} |"
-        )
-    return "\n".join(lines) + "\n"
+        sizes = [str(case[name]) for name in ("n_positive", "n_unlabeled", "alpha")]
+        rows.append([task, *sizes, estimate, *cells, str(len(estimates))])
+    head = ["table", "P", "U", "alpha", "estimate", *METHODS, "seeds"]
+    return (
+        "Balanced accuracy on samples outside P and U, mean ± standard deviation over seeds, %.\n\n"
+        + markdown_table(head, rows)
+    )
 
 
-def main() -> None:
-    jobs = {
-        RESULTS / f"{table}_{method}_seed{seed}.json": (table, method, seed)
-        for table in CASES
-        for method in METHODS
-        for seed in SEEDS
-    }
-    run_missing(run_one, jobs, workers=2)
-    write_summary(RESULTS, summary)
-
-
-if __name__ == "__main__":
-    main()
+ITEM = study(expand, run, summary)

@@ -1,4 +1,4 @@
-"""The runner: strict settings, folders that resume, tables from records alone."""
+"""The runner: strict settings, items that resume, summaries from records alone."""
 
 from __future__ import annotations
 
@@ -21,22 +21,30 @@ from typing import Any
 
 import pytest
 
-from experiments.items import (
-    ITEMS,
-    PROFILES,
-    Record,
+from experiments.__main__ import main
+from experiments.item import Record, RunResult
+from experiments.items.table1 import first_near_best, highest_accuracy
+from experiments.methods import METHODS, flat_parameters, make_method
+from experiments.records import find_same_run
+from experiments.registry import PAPER_ITEMS, STUDIES, load_item, runs_of
+from experiments.runner import (
     Request,
-    RunResult,
-    load_item,
-    read_expected,
-    read_settings,
+    csv_text,
+    make_run,
+    read_item,
     run_item,
-    runs_of,
     show_item,
+    split_request,
 )
-from experiments.items._records import find_twin, make_run
-from experiments.items._runner import RESULTS, csv_text, read_item, split_request
-from vqpu.cli import main
+from experiments.settings import PROFILES, read_expected, read_settings
+from experiments.summary import (
+    DEFAULT_STEPS,
+    best_check,
+    last_share,
+    metric,
+    summarize,
+    top_distance,
+)
 from vqpu.errors import FailedRunsError, InputError, NonFiniteLossError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -60,23 +68,22 @@ def test_smoke__every_item__runs_and_shows(
     name: str, smoke: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = ["--profile", "smoke", "--paper-dir", str(PAPER), "--results-dir", str(smoke)]
-    assert main(["reproduce", name, *arguments]) == 0
+    assert main([name, *arguments]) == 0
     printed = capsys.readouterr().out
     assert "missing" not in printed
-    text = (smoke / f"{name}.md").read_text()
+    text = (smoke / name / "summary.md").read_text()
     assert text in printed
-    assert (smoke / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
-    rows = list(csv.DictReader(io.StringIO((smoke / f"{name}.csv").read_text())))
+    assert (smoke / name / "summary.png").read_bytes()[:4] == b"\x89PNG"
+    rows = list(csv.DictReader(io.StringIO((smoke / name / "summary.csv").read_text())))
     assert rows
     settings = read_settings(name, "smoke", PAPER)
     for run_id, config in load_item(name).expand(settings).items():
-        folder = smoke / runs_of(name) / run_id
-        assert json.loads((folder / "config.json").read_text()) == config
-        files = {path.name for path in folder.iterdir()}
-        assert files == {
-            "config.json", "environment.json", "history.json", "metrics.json", "done.json",
-        }  # fmt: skip
-        assert sum(path.stat().st_size for path in folder.iterdir()) < 50_000
+        path = smoke / runs_of(name) / f"{run_id}.json"
+        record = json.loads(path.read_text())
+        assert record["config"] == config
+        assert {*record} - {"copied_from"} == {"config", "environment", "metrics", "history"}
+        assert path.stat().st_size < 50_000
+    assert not list(smoke.glob("*/.*")), "no lock and no temporary file is left"
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -110,12 +117,8 @@ def test_table3__cpu__all_cells_of_the_paper() -> None:
 
 
 def test_default_steps__are_those_of_every_estimator() -> None:
-    from experiments.items._summary import _DEFAULT_STEPS
-    from vqpu import VQKMeansClassifier
-    from vqpu.rivals import PU_RIVALS, OracleClassifier
-
-    every: list[Any] = [VQKMeansClassifier, OracleClassifier, *PU_RIVALS.values()]
-    assert {estimator().max_steps for estimator in every} == {_DEFAULT_STEPS}
+    every = [flat_parameters(make_method(name, {})) for name in METHODS if name != "vqvae"]
+    assert {parameters["max_steps"] for parameters in every} == {DEFAULT_STEPS}
 
 
 def test_parameters__of_the_item__go_to_every_network_and_below_a_method_s_own() -> None:
@@ -156,7 +159,7 @@ BAD_RUNS = [
     ("max_steps = 8", "max_steps = 2020-01-01", "is not a plain value"),
     ("tasks.digits-even-odd", "tasks.digits-odd", "Unknown task 'digits-odd'"),
     ("tasks.digits-even-odd", "tasks.mnist-even-odd", "needs mnist, which is not whole in"),
-    ("tasks.digits-even-odd", 'tasks."../digits"', "cannot be the name of a folder"),
+    ("tasks.digits-even-odd", 'tasks."../digits"', "cannot be the name of a file"),
 ]
 
 
@@ -179,7 +182,7 @@ def test_runs__mistake__refused_before_the_first(
     (tmp_path / "paper" / "table2.toml").write_text(text.replace(old, new))
     places = ["--paper-dir", str(tmp_path / "paper"), "--results-dir", str(tmp_path / "results")]
     places += ["--data-dir", str(tmp_path)]
-    assert main(["reproduce", "table2", "--profile", "smoke", *places]) in (1, 2)
+    assert main(["table2", "--profile", "smoke", *places]) in (1, 2)
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
@@ -196,9 +199,9 @@ def test_settings__mistake__one_sentence(
     with pytest.raises(InputError, match=message) as caught:
         read_settings("table2", "smoke", tmp_path)
     assert "\n" not in str(caught.value).strip()
-    arguments = ["reproduce", "table2", "--profile", "smoke", "--paper-dir", str(tmp_path)]
+    arguments = ["table2", "--profile", "smoke", "--paper-dir", str(tmp_path)]
     assert main(arguments) == 1
-    assert "vqpu:" in capsys.readouterr().err
+    assert "experiments: " in capsys.readouterr().err
 
 
 def test_settings__no_table__one_sentence(tmp_path: Path) -> None:
@@ -227,7 +230,7 @@ def test_command__mistake__one_line(
     places = ["--results-dir", str(tmp_path)]
     if "--paper-dir" not in arguments:
         places += ["--paper-dir", str(PAPER)]
-    assert main(["reproduce", *arguments, *places]) == 1
+    assert main([*arguments, *places]) == 1
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
@@ -245,7 +248,8 @@ def test_show__no_records__marks_all_as_missing_and_never_trains(
         shown = show_item(request_for(name, tmp_path))
         assert "missing" in shown.markdown
         assert len({tuple(row) for row in shown.rows}) == 1
-    assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".csv", ".png"}
+    names = {str(path.relative_to(tmp_path)) for path in tmp_path.glob("*/*")}
+    assert names == {f"{name}/summary.{end}" for name in MINE for end in ("md", "csv", "png")}
 
 
 class Killed(BaseException):
@@ -292,7 +296,8 @@ def reproduce_smoke(results: Path) -> subprocess.Popen[bytes]:
     """Start table 2 in a process group of its own, two runs at a time."""
     places = ["--paper-dir", str(PAPER), "--results-dir", str(results), "--workers", "2"]
     return subprocess.Popen(
-        [sys.executable, "-m", "vqpu", "reproduce", "table2", "--profile", "smoke", *places],
+        [sys.executable, "-m", "experiments", "table2", "--profile", "smoke", *places],
+        cwd=ROOT,
         stdout=subprocess.DEVNULL,
         start_new_session=True,
         env=os.environ | {"OMP_NUM_THREADS": "2"},  # one for each worker
@@ -300,13 +305,13 @@ def reproduce_smoke(results: Path) -> subprocess.Popen[bytes]:
 
 
 def untimed_table(results: Path) -> list[dict[str, str]]:
-    text = (results / "table2.csv").read_text()
+    text = (results / "table2" / "summary.csv").read_text()
     return [{**row, "seconds": ""} for row in csv.DictReader(io.StringIO(text))]
 
 
 def marks(results: Path) -> dict[Path, int]:
     """Return when each finished run was finished."""
-    return {path: path.stat().st_mtime_ns for path in results.glob("table2/*/done.json")}
+    return {path: path.stat().st_mtime_ns for path in results.glob("table2/[!.]*.json")}
 
 
 @pytest.mark.torture
@@ -331,7 +336,7 @@ def test_resumption__killed_at_random_moments__same_table(tmp_path: Path) -> Non
     assert untimed_table(cut) == untimed_table(tmp_path / "whole")
 
 
-def test_resumption__mark_is_gone__run_is_made_again_and_others_are_not(
+def test_resumption__record_is_gone__run_is_made_again_and_others_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module: Any = load_item("table2")
@@ -345,7 +350,7 @@ def test_resumption__mark_is_gone__run_is_made_again_and_others_are_not(
     request = request_for("table2", tmp_path)
     run_item(request)
     assert len(made) == 11
-    (tmp_path / "table2" / "digits-even-odd_alpha0.5_naive_seed0" / "done.json").unlink()
+    (tmp_path / "table2" / "digits-even-odd_alpha0.5_naive_seed0.json").unlink()
     run_item(request)
     assert made[11:] == ["naive"]
 
@@ -362,24 +367,21 @@ def test_other_config__finished_run__refused_and_says_what_to_delete(
     path.write_text(path.read_text().replace("n_judged = 50", "n_judged = 51"))
     changed = request._replace(paper_dir=tmp_path / "paper")
     for act in (run_item, show_item):
-        with pytest.raises(InputError, match=r"naive_seed0 holds .*different: n_judged.*Delete"):
+        with pytest.raises(InputError, match=r"seed0.json holds .*different: n_judged.*Delete"):
             act(changed)
 
 
-def test_record__broken_file__says_which_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    module: Any = load_item("table2")
-    monkeypatch.setattr(module, "run", fake_run)
+def test_record__broken_file__says_which(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load_item("table2"), "run", fake_run)
     request = request_for("table2", tmp_path, only="oracle")
     run_item(request)
-    folder = tmp_path / "table2" / "digits-even-odd_alpha0.5_oracle_seed0"
-    (folder / "metrics.json").write_text("{")
-    with pytest.raises(InputError, match=r"metrics.json cannot be read .*Delete the folder"):
+    path = tmp_path / "table2" / "digits-even-odd_alpha0.5_oracle_seed0.json"
+    path.write_text("{")
+    with pytest.raises(InputError, match=r"seed0.json cannot be read .*Delete it"):
         show_item(request)
-    for broken in ("{}", "null", '{"config": 3}'):
-        (folder / "done.json").write_text(broken)
-        with pytest.raises(InputError, match=r"done.json is not a mark .*Delete the folder"):
+    for broken in ("{}", "null", '{"config": {}, "metrics": null}'):
+        path.write_text(broken)
+        with pytest.raises(InputError, match=r"seed0.json is no record .*Delete it"):
             run_item(request)
 
 
@@ -388,7 +390,7 @@ def test_results__place_that_cannot_be_written__refused(
 ) -> None:
     (tmp_path / "file").touch()
     places = ["--paper-dir", str(PAPER), "--results-dir", str(tmp_path / "file")]
-    assert main(["reproduce", "figure1", "--profile", "smoke", *places]) == 1
+    assert main(["figure1", "--profile", "smoke", *places]) == 1
     assert "Results cannot be written to" in capsys.readouterr().err
 
 
@@ -396,9 +398,9 @@ def test_seeds__without_a_place__have_one_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["reproduce", "figure1", "--seeds", "3,4", "--paper-dir", str(PAPER)]) == 0
-    folder = tmp_path / "runs" / "reproduce-cpu"
-    assert {path.name for path in (folder / "figure1").iterdir()} == {"seed3", "seed4"}
+    assert main(["figure1", "--seeds", "3,4", "--paper-dir", str(PAPER)]) == 0
+    found = (tmp_path / "runs" / "cpu" / "figure1").glob("*.json")
+    assert {path.stem for path in found} == {"seed3", "seed4"}
     assert not (tmp_path / "results").exists()
 
 
@@ -409,7 +411,7 @@ def test_all__one_item_is_misspelt__nothing_is_run(
     path = tmp_path / "paper" / "peers.toml"
     path.write_text(path.read_text().replace("timeout", "timeuot"))
     places = ["--paper-dir", str(tmp_path / "paper"), "--results-dir", str(tmp_path / "results")]
-    assert main(["reproduce", "all", "--profile", "smoke", *places]) == 1
+    assert main(["all", "--profile", "smoke", *places]) == 1
     assert "Unknown key 'timeuot'" in capsys.readouterr().err
     assert not (tmp_path / "results").exists()
 
@@ -439,7 +441,7 @@ def test_run__made_by_another_process_meanwhile__its_record_is_taken(
 
     monkeypatch.setattr(module, "run", run)
     (config,) = read_item(request_for("table2", tmp_path, only="_naive_")).values()
-    job = ("table2", config.config, tmp_path / "table2" / "run", None, 1)
+    job = ("table2", config.config, tmp_path / "table2" / "run.json", None, 1)
     with ThreadPoolExecutor() as pool:  # a lock keeps out other handles of this process as well
         first = pool.submit(make_run, *job)
         assert began.wait(30)
@@ -460,9 +462,9 @@ def test_failing_run__the_others_are_made_and_the_failure_is_told(
     monkeypatch.setattr(module, "run", run)
     with pytest.raises(FailedRunsError, match=r"1 of 11 runs failed.*vq_seed0: The loss"):
         run_item(request_for("table2", tmp_path))
-    assert len(list((tmp_path / "table2").glob("*/done.json"))) == 10
+    assert len(list((tmp_path / "table2").glob("*.json"))) == 10
     places = ["--paper-dir", str(PAPER), "--results-dir", str(tmp_path)]
-    assert main(["reproduce", "table2", "--profile", "smoke", *places]) == 1
+    assert main(["table2", "--profile", "smoke", *places]) == 1
     assert "| vq | chosen check | - | missing |" in capsys.readouterr().out
 
 
@@ -488,27 +490,50 @@ def test_expected__every_number__stands_in_its_table(tmp_path: Path) -> None:
     assert len(expected["table3"]["cells"]) == 3 + 8
 
 
-PUBLISHED = list(ITEMS)
-
-
 def test_published__every_table_that_is_there() -> None:
-    assert {path.stem for path in (ROOT / RESULTS["cpu"]).glob("*.md")} == {*PUBLISHED}
+    found = {path.parent.name for path in (ROOT / "results").glob("*/summary.md")}
+    assert found == {*PAPER_ITEMS, *STUDIES}
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@pytest.mark.parametrize("name", [*PAPER_ITEMS, *STUDIES])
 def test_published__made_again_from_the_records__same_text(name: str, tmp_path: Path) -> None:
-    folder = tmp_path / "results"
-    shutil.copytree(ROOT / RESULTS["cpu"], folder)
-    request = Request(name, "cpu", PAPER, folder)
-    assert all(record.metrics is not None for record in read_item(request).values())
+    source = runs_of(name)
+    shutil.copytree(ROOT / "results" / source, tmp_path / source)
+    request = Request(name, "cpu", PAPER, tmp_path)
+    records = read_item(request)
+    assert all(record.metrics is not None for record in records.values())
+    there = {path.stem for path in (tmp_path / source).glob("*.json")}
+    assert {*records} == there or name != source, "a record that no summary is made from"
     shown = show_item(request)
-    assert (ROOT / RESULTS["cpu"] / f"{name}.md").read_text() == shown.markdown
-    assert (ROOT / RESULTS["cpu"] / f"{name}.csv").read_text() == csv_text(shown)
+    published = ROOT / "results" / name
+    assert (published / "summary.md").read_text() == shown.markdown
+    assert not shown.rows or (published / "summary.csv").read_text() == csv_text(shown)
+
+
+def test_study__seeds_and_profile__its_own_ids_and_no_settings(tmp_path: Path) -> None:
+    request = Request("gaussians", "cpu", tmp_path, tmp_path, seeds=(77,), only="elkan-noto")
+    run_item(request._replace(only="separated_alpha0.3_elkan-noto"))
+    assert "| separated | 0.3 | elkan-noto |" in show_item(request).markdown
+    assert [path.name for path in (tmp_path / "gaussians").glob("*.json")] == [
+        "separated_alpha0.3_elkan-noto_seed77.json"
+    ]
+    with pytest.raises(InputError, match="is a study and has no profile 'smoke'"):
+        run_item(request._replace(profile="smoke"))
+    with pytest.raises(InputError, match="gaussians is a study: it has no settings"):
+        read_settings("gaussians", "cpu", PAPER)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_study__configs__plain_and_distinct(name: str) -> None:
+    for seeds in (None, (3, 4)):
+        configs = load_item(name).expand(seeds)
+        assert json.loads(json.dumps(configs, allow_nan=False)) == configs
+        found = {json.dumps(config, sort_keys=True) for config in configs.values()}
+        assert len(found) == len(configs)
+        assert seeds is None or {config["seed"] for config in configs.values()} == {*seeds}
 
 
 def test_table1__by_hand__first_check_with_90_percent_of_the_best() -> None:
-    from experiments.items._table1 import first_near_best, highest_accuracy
-
     def row(stage: int, epoch: float, accuracy: float) -> dict[str, Any]:
         return {"stage": stage, "epoch": epoch, "seconds": 10 * epoch, "accuracy": accuracy}
 
@@ -532,7 +557,7 @@ def test_sensitivity__change__against_the_default_of_the_same_seed() -> None:
     assert "| codes-2 | 95.50 ± 3.50 | +2.00 | 85.50 ± 3.50 | +2.00 |" in shown.markdown
 
 
-def test_run__twin_of_another_item__copied_not_trained(tmp_path: Path) -> None:
+def test_run__same_run_of_another_item__copied_not_trained(tmp_path: Path) -> None:
     shutil.copytree(PAPER, tmp_path / "paper")
     text = (PAPER / "alpha-sweep.toml").read_text().replace("[0.2, 0.8]", "[0.5]")
     (tmp_path / "paper" / "alpha-sweep.toml").write_text(text)
@@ -541,29 +566,21 @@ def test_run__twin_of_another_item__copied_not_trained(tmp_path: Path) -> None:
     scenarios = sweep._replace(name="scenarios", only="alpha0.5_naive")
     run_item(scenarios)
     run_id = "breast-cancer_alpha0.5_naive_seed0"
-    there, copied = (request.run_folder(run_id) for request in (sweep, scenarios))
-    assert json.loads((copied / "done.json").read_text())["copied_from"] == f"alpha-sweep/{run_id}"
-    assert (copied / "metrics.json").read_bytes() == (there / "metrics.json").read_bytes()
-    assert read_item(scenarios)[run_id].metrics is not None
-    # Files that do not belong together, or cannot be read, are nobody's twin.
-    other = {**read_item(sweep)[run_id].config, "alpha": 0.6}
-    copied.rename(tmp_path / "away")
-    place, wanted = tmp_path / "results" / "new" / "run", read_item(sweep)[run_id].config
-    assert find_twin(place, wanted) is not None
-    for name, text, config in (
-        ("config", json.dumps(other), other),
-        ("config", "{", wanted),
-        ("config", "null", wanted),
-        ("metrics", "{", wanted),
-        ("done", "{}", wanted),
-    ):
-        whole = (there / f"{name}.json").read_text()
-        (there / f"{name}.json").write_text(text)
-        assert find_twin(place, config) is None
-        (there / f"{name}.json").write_text(whole)
+    there, copied = (read_item(request)[run_id] for request in (sweep, scenarios))
+    assert copied.copied_from == f"alpha-sweep/{run_id}"
+    assert there.metrics is not None
+    assert (copied.metrics, copied.history) == (there.metrics, there.history)
+    # Of another config, or a file that cannot be read: not the same run.
+    place = tmp_path / "results" / "new" / "run.json"
+    scenarios.run_path(run_id).unlink()
+    assert find_same_run(place, there.config) is not None
+    assert find_same_run(place, {**there.config, "alpha": 0.6}) is None
+    for broken in ("{", "null", '{"config": {}}'):
+        sweep.run_path(run_id).write_text(broken)
+        assert find_same_run(place, there.config) is None
 
 
-def test_run__twin_is_there_and_the_data_are_not__copied(
+def test_run__same_run_is_there_and_the_data_are_not__copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module: Any = load_item("alpha-sweep")
@@ -579,8 +596,6 @@ def test_run__twin_is_there_and_the_data_are_not__copied(
 
 
 def test_measures__by_hand() -> None:
-    from experiments.items._summary import best_check, last_share, metric, summarize, top_distance
-
     history = [
         {"stage": 1, "accuracy": 0.99, "nearest_center": 0.1, "top_distance": False},
         *(
@@ -607,6 +622,6 @@ def test_measures__by_hand() -> None:
 
 def test_readme__a_command_for_every_item() -> None:
     text = (PAPER / "README.md").read_text()
-    for name in ITEMS:
-        assert f"`vqpu reproduce {name}" in text
+    for name in (*PAPER_ITEMS, *STUDIES):
+        assert f"`python -m experiments {name}" in text
     assert read_expected("figure4", PAPER) == {}

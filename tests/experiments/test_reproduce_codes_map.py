@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.items._codes_map import (
+from experiments.items.codes_map import (
     cluster_accuracies,
     index_clusters,
     map_to_plane,

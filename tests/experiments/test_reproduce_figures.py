@@ -11,19 +11,21 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from experiments.items import PROFILES, Record, RenderedItem, load_item, read_settings
-from experiments.items._items import check_config
-from vqpu.cli import main
+from experiments.__main__ import main
+from experiments.item import Record, Summary
+from experiments.registry import load_item
+from experiments.settings import PROFILES, read_settings
 from vqpu.errors import InputError
 
 PAPER = Path(__file__).resolve().parent.parent.parent / "paper"
 NAMES = ("figure1", "figure2", "theorem", "peers")
 
 
-def drawn(shown: RenderedItem) -> list[str]:
+def drawn(shown: Summary) -> list[str]:
     """Draw, and return every text of the picture."""
     figure = Figure(layout="constrained")
     FigureCanvasAgg(figure)
+    assert shown.draw is not None
     shown.draw(figure)
     figure.canvas.draw()
     texts = [text.get_text() for text in figure.texts]
@@ -79,11 +81,11 @@ def test_command__smoke__runs_then_shows_from_records_alone(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     places = ["--profile", "smoke", "--paper-dir", str(PAPER), "--results-dir", str(tmp_path)]
-    assert main(["reproduce", name, *places]) == 0
-    files = [tmp_path / f"{name}.{ending}" for ending in ("md", "csv", "png")]
+    assert main([name, *places]) == 0
+    files = [tmp_path / name / f"summary.{ending}" for ending in ("md", "csv", "png")]
     first = [path.read_bytes() for path in files]
     assert files[0].read_text() in capsys.readouterr().out
-    assert main(["reproduce", name, *places, "--show"]) == 0
+    assert main([name, *places, "--show"]) == 0
     assert [path.read_bytes() for path in files] == first
 
 
@@ -151,10 +153,10 @@ def test_peers__smoke__ours_and_the_forest_are_judged() -> None:
 def test_peers__unknown_method__refused(method: str) -> None:
     config = {**next(iter(smoke("peers").values())).config, "method": method}
     with pytest.raises(InputError, match=f"Unknown method '{method}'.*'pulearn bagging'"):
-        check_config("peers", config, None)
+        load_item("peers").check(config, None)
 
 
 def test_figure2__unknown_parameter__refused() -> None:
     (config, *_) = (record.config for record in smoke("figure2").values())
     with pytest.raises(InputError, match="VQVAE has no parameter 'codebook_siz'"):
-        check_config("figure2", {**config, "parameters": {"codebook_siz": 3}}, None)
+        load_item("figure2").check({**config, "parameters": {"codebook_siz": 3}}, None)

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.items import Record, load_item
-from experiments.items import _peers_child as child
-from experiments.items._peers import PeerAnswer, ask_peer, peers_python, standardized
+from experiments.item import Record
+from experiments.items import peer_process as child
+from experiments.items import peers
+from experiments.items.peer_libraries import PeerResult, ask_peer, peers_python, standardized
 from vqpu.errors import DownloadError, InputError
 
 X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
@@ -24,7 +25,7 @@ Y = np.array([1, 0, 0])
 X_TEST = np.array([[7.0, 8.0], [-1.0, 0.0]])
 
 
-def ask(python: Path, timeout: float = 60) -> PeerAnswer:
+def ask(python: Path, timeout: float = 60) -> PeerResult:
     settings: dict[str, Any] = {"seed": 0, "timeout": timeout, "python": python, "threads": 3}
     return ask_peer("pulearn", "bagging", X, Y, X_TEST, **settings)
 
@@ -66,7 +67,7 @@ def test_ask__an_answer__read_and_no_truth_went_over(tmp_path: Path) -> None:
     ],
 )
 def test_ask__no_answer__says_why(tmp_path: Path, body: str, failure: str) -> None:
-    assert ask(fake_python(tmp_path, body)) == PeerAnswer(None, None, None, failure)
+    assert ask(fake_python(tmp_path, body)) == PeerResult(None, None, None, failure)
 
 
 def test_ask__too_slow__given_up(tmp_path: Path) -> None:
@@ -157,7 +158,7 @@ def test_standardized__images_with_a_constant_pixel__hand_computed() -> None:
 
 
 def test_show__answers_failures_and_missing__all_told() -> None:
-    item = load_item("peers")
+    item = peers.ITEM
 
     def record(method: str, seed: int, metrics: dict[str, Any] | None) -> Record:
         sizes = {"n_positive": 8, "n_unlabeled": 20, "version": None}

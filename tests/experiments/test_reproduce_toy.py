@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from experiments.items._toy import (
+from experiments.items.toy import (
     NEGATIVE,
     POSITIVE,
     Bell,
-    ToyAnswer,
-    answer_toy,
+    ToyClusters,
     best_border,
+    cluster_toy,
     draw_toy,
 )
 
@@ -26,7 +26,7 @@ def test_answer__hand_computed__positives_name_their_cluster(
     positive: list[float], centers: tuple[float, float]
 ) -> None:
     unlabeled = np.array([9.0, -1.0, 10.0, 0.0, 11.0, 1.0])
-    answer = answer_toy(np.array(positive), unlabeled)
+    answer = cluster_toy(np.array(positive), unlabeled)
     assert (answer.positive_center, answer.negative_center) == centers
     assert answer.border == 5
     nearer = np.array([-3.0, 4.0, 6.0])
@@ -37,7 +37,7 @@ def test_answer__hand_computed__positives_name_their_cluster(
 
 def test_answer__drawn_sample__as_scikit_learns_kmeans() -> None:
     sample = draw_toy(100, 1000, seed=3)
-    answer = answer_toy(sample.positive, sample.unlabeled)
+    answer = cluster_toy(sample.positive, sample.unlabeled)
     model = KMeans(2, n_init=10, random_state=0).fit(sample.unlabeled[:, None])
     slow = sorted(model.cluster_centers_.ravel())
     assert [answer.positive_center, answer.negative_center] == pytest.approx(slow, rel=1e-3)
@@ -62,8 +62,8 @@ def test_bell__density_and_distribution__hand_computed() -> None:
 def test_population_accuracy__border_15__three_and_five_deviations() -> None:
     # 15 lies 5 deviations above the positive mean and 3 below the negative one.
     expected = 1 - (2.8665e-7 + 1.349898e-3) / 2
-    assert ToyAnswer(0, 30).population_accuracy() == pytest.approx(expected, abs=1e-9)
-    assert ToyAnswer(30, 0).population_accuracy() == pytest.approx(1 - expected, abs=1e-9)
+    assert ToyClusters(0, 30).population_accuracy() == pytest.approx(expected, abs=1e-9)
+    assert ToyClusters(30, 0).population_accuracy() == pytest.approx(1 - expected, abs=1e-9)
 
 
 def test_best_border__equal_densities__and_no_border_is_better() -> None:

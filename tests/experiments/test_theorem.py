@@ -9,7 +9,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from vqpu import VQKMeansClassifier
+from vqpu import Variant, VQKMeansClassifier
 from vqpu.nn import project_on_anchors, target_loss
 
 
@@ -37,8 +37,7 @@ def test_trained_network__constant_targets_and_separable_classes__near_the_limit
 ) -> None:
     X, y, truth = separable(alpha)
     model = VQKMeansClassifier(
-        encoding="constant",
-        anchor_mean=1.0,
+        variant=Variant(encoding="constant", anchor_mean=1.0),
         n_members=1,
         dropout=0.0,
         max_steps=400,

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from experiments.items import Request, read_item
-from experiments.items._theorem import (
+from experiments.items.wide_network import (
     HIDDEN,
     LABELED,
     NEGATIVE,
@@ -30,6 +29,7 @@ from experiments.items._theorem import (
     measured_window,
     paper_window,
 )
+from experiments.runner import Request, read_item
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs" / "theorem.md").read_text()
@@ -312,7 +312,7 @@ def test_stopping__inside_the_window__near_on_average_and_not_for_every_sample()
 
 
 def test_published__window_and_network__as_the_page_says() -> None:
-    request = Request("theorem", paper_dir=ROOT / "paper", results_dir=ROOT / "results/reproduce")
+    request = Request("theorem", paper_dir=ROOT / "paper", results_dir=ROOT / "results")
     off, gaps = [], []
     for record in read_item(request).values():
         metrics = record.metrics
