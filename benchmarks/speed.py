@@ -35,7 +35,7 @@ from vqpu.training._loop import take_step
 from vqpu.vq._check import Checker
 from vqpu.vq._network import VQNetwork
 from vqpu.vq._objective import make_optimizer
-from vqpu.vq._rounds import make_objective
+from vqpu.vq._rounds import Round, make_objective
 
 CPU = torch.device("cpu")
 
@@ -59,8 +59,8 @@ class Bench:
         split = split_holdout(labels.is_positive, self.model.holdout, 1, 0)
         settings, moments = self.model._settings(source), source.moments()
         context = FitContext(source, moments, split, draw_check_sample(split, 0), 0, CPU)
-        self.objective = make_objective(context, settings, split)
-        self.optimizer = make_optimizer(self.objective.network, 1e-3, "follow", 0.05)
+        self.objective = make_objective(context, settings, Round(1, split))
+        self.optimizer = make_optimizer(self.objective.network, "adam", 1e-3, "follow", 0.05)
         encoder, codebook = self.objective.average.averaged, self.objective.network.codebook
         rows = RowMaker(self.objective.feeds[0].batches.steps_per_epoch)
         averaged = VQNetwork(encoder, codebook, "codes").eval()

@@ -31,6 +31,8 @@ class Checker(NamedTuple):
         Averaged encoder with the current codebook.
     variant : Variant
     rows : RowMaker
+    shares : ndarray of shape (n_samples,) or None
+        Where unlabelled samples are drawn to in this round, between 0 and 1; None: all to 0.
     """
 
     context: FitContext
@@ -38,6 +40,7 @@ class Checker(NamedTuple):
     network: VQNetwork
     variant: Variant
     rows: RowMaker
+    shares: Floats | None = None
 
     def check(self, step: int, terms: dict[str, float]) -> CheckResult:
         """Return the check after ``step`` steps with the mean ``terms`` since the last one."""
@@ -72,10 +75,13 @@ class Checker(NamedTuple):
         return seen, HeldOut(self.split, judged, *unseen)
 
     def _signals(self, positive: Floats, unlabeled: Floats) -> dict[str, Any]:
-        # Who is drawn to the unlabelled anchor in this round; the others must not speak for it.
-        drawn = unlabeled[~self.split.is_left_out[self.context.sample.judged.unlabeled]]
+        # Who is drawn somewhere in this round; the others must not speak for it.
+        indices = self.context.sample.judged.unlabeled
+        is_drawn = ~self.split.is_left_out[indices]
+        drawn = unlabeled[is_drawn]
+        target = 0.0 if self.shares is None else self.shares[indices[is_drawn]]
         # The first terms of equation 1 along the line between the anchors.
-        loss = np.mean((positive - 1) ** 2) + np.mean(drawn**2)
+        loss = np.mean((positive - 1) ** 2) + np.mean((drawn - target) ** 2)
         return {
             "holdout_loss": float(loss),
             "holdout_auc": holdout_auc(positive, drawn),

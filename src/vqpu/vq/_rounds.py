@@ -1,4 +1,4 @@
-"""Rounds: train encoder and codebook, cluster; train again without what looks positive."""
+"""Rounds: train encoder and codebook, cluster; train again with what was learnt of U."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import hashlib
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from vqpu.base._seeding import Stream, derive_seed, seed_torch, torch_generator
-from vqpu.base._split import Split
+from vqpu.base._split import Sets, Split
 from vqpu.estimators._encoder import EncoderSpec, make_ensemble
 from vqpu.nn import Augmentation
 from vqpu.training import (
@@ -64,6 +65,8 @@ class FitResult(NamedTuple):
     projections, log_odds : tuple of two ndarray
         s(x) and the score of labelled positives and of unlabelled samples, each by a member that
         was kept from the sample.
+    unlabeled_log_odds : ndarray of shape (n_u,)
+        Of all unlabelled samples, by a member that was kept from the sample where there is one.
     """
 
     training: TrainingResult
@@ -72,14 +75,59 @@ class FitResult(NamedTuple):
     positive_share: float
     projections: tuple[Floats, ...]
     log_odds: tuple[Floats, ...]
+    unlabeled_log_odds: Floats
 
     def ended_by_user(self) -> FitResult:
         """Return this round as the last one: the user ended the next."""
         return self._replace(training=self.training._replace(interrupted=True))
 
 
+class Round(NamedTuple):
+    """Who is drawn where in a round.
+
+    Attributes
+    ----------
+    number : int
+        From 1.
+    split : Split
+    shares : ndarray of shape (n_samples,) or None
+        For soft rounds, how far an unlabelled sample is drawn towards the positives' anchor.
+    """
+
+    number: int
+    split: Split
+    shares: Floats | None = None
+
+    def following(self, kind: str, log_odds: Floats) -> Round | None:
+        """Return the next round, None if there should be none.
+
+        Parameters
+        ----------
+        kind : {"leave-out", "soft"}
+        log_odds : ndarray of shape (n_u,)
+            Scores of all unlabelled samples after this round.
+        """
+        if kind == "leave-out":
+            split = self.split.leaving_out(log_odds > 0)
+            return None if split is None else Round(self.number + 1, split)
+        if not (log_odds > 0).any():
+            return None
+        shares = np.zeros(len(self.split.is_positive))
+        shares[~self.split.is_positive] = 1 / (1 + np.exp(-np.clip(log_odds, -700, 700)))
+        return Round(self.number + 1, self.split, shares)
+
+    def identity(self) -> dict[str, str]:
+        """Return what says which round it is, for its checkpoints."""
+        if self.shares is not None:
+            return {"shares": hashlib.sha256(self.shares.tobytes()).hexdigest()}
+        if self.number == 1:
+            return {}
+        left_out = self.split.is_left_out.tobytes()
+        return {"samples left out": hashlib.sha256(left_out).hexdigest()}
+
+
 def run_rounds(context: FitContext, settings: VQSettings) -> list[FitResult]:
-    """Train; train again without the unlabelled samples that look positive; and so on.
+    """Train; train again with what was learnt of the unlabelled samples; and so on.
 
     Parameters
     ----------
@@ -87,45 +135,44 @@ def run_rounds(context: FitContext, settings: VQSettings) -> list[FitResult]:
     settings : VQSettings
     """
     finished: list[FitResult] = []
-    split: Split | None = context.split
-    while split is not None and len(finished) < settings.n_rounds:
+    this: Round | None = Round(1, context.split)
+    while this is not None and len(finished) < settings.n_rounds:
         before = finished[-1].training if finished else None
         try:
-            training = _train_round(context, settings, split, before, len(finished) + 1)
-            this = _conclude(context, settings.variant, split, training)
+            training = _train_round(context, settings, this, before)
+            result = _conclude(context, settings.variant, this.split, training)
         except KeyboardInterrupt:
             if not (finished and context.keeps_best):
                 raise
             return [*finished[:-1], finished[-1].ended_by_user()]
         if training.interrupted:  # a finished round knows more than half of the next
-            return [*finished[:-1], finished[-1].ended_by_user()] if finished else [this]
-        finished.append(this)
-        split = split.leaving_out(this.log_odds[1] > 0)
+            return [*finished[:-1], finished[-1].ended_by_user()] if finished else [result]
+        finished.append(result)
+        this = this.following(settings.variant.rounds, result.unlabeled_log_odds)
     return finished
 
 
 def _train_round(
-    context: FitContext,
-    settings: VQSettings,
-    split: Split,
-    before: TrainingResult | None,
-    number: int,
+    context: FitContext, settings: VQSettings, this: Round, before: TrainingResult | None
 ) -> TrainingResult:
     """Train one round; its history goes on from that of the round before."""
-    variant, objective = settings.variant, make_objective(context, settings, split)
+    variant, objective = settings.variant, make_objective(context, settings, this)
     steps_per_epoch = objective.feeds[0].batches.steps_per_epoch
     last_row = None if before is None else before.history[-1]
     averaged = VQNetwork(
         objective.average.averaged, objective.network.codebook, variant.encoding
     ).eval()
-    rows = RowMaker(steps_per_epoch, last_row, {"round": number})
-    checker = Checker(context, split, averaged, variant, rows)
-    may_follow = number < settings.n_rounds and split.n_members > 1
+    rows = RowMaker(steps_per_epoch, last_row, {"round": this.number})
+    checker = Checker(context, this.split, averaged, variant, rows, this.shares)
+    may_follow = this.number < settings.n_rounds and (
+        variant.rounds == "soft" or this.split.n_members > 1
+    )
     stage = Stage(
-        "VQ K-means" + (f", round {number}" if number > 1 or may_follow else ""),
+        "VQ K-means" + (f", round {this.number}" if this.number > 1 or may_follow else ""),
         objective,
         make_optimizer(
             objective.network,
+            variant.optimizer,
             settings.learning_rate,
             variant.codebook_update,
             variant.codebook_rate,
@@ -140,25 +187,21 @@ def _train_round(
             check_every=variant.check_every,
             schedule=variant.schedule,
         ),
-        folder=None if number == 1 else f"round-{number}",
-        identity={} if number == 1 else _identity(split),
+        folder=None if this.number == 1 else f"round-{this.number}",
+        identity=this.identity(),
         seconds_before=0.0 if last_row is None else last_row["seconds"],
     )
     return run_stage(context, stage).following(before)
 
 
-def _identity(split: Split) -> dict[str, str]:
-    return {"samples left out": hashlib.sha256(split.is_left_out.tobytes()).hexdigest()}
-
-
-def make_objective(context: FitContext, settings: VQSettings, split: Split) -> VQObjective:
+def make_objective(context: FitContext, settings: VQSettings, this: Round) -> VQObjective:
     """Build network, codebook, feeds and weight average of a round.
 
     Parameters
     ----------
     context : FitContext
     settings : VQSettings
-    split : Split
+    this : Round
     """
     seed, device, variant = context.seed, context.device, settings.variant
     seed_torch(device, seed, Stream.INITIAL_WEIGHTS)
@@ -174,7 +217,7 @@ def make_objective(context: FitContext, settings: VQSettings, split: Split) -> V
     network = VQNetwork(encoder, codebook, variant.encoding).to(device)
     feeds = make_feeds(
         context.source,
-        split,
+        this.split,
         batch_size=settings.batch_size,
         augmentation=settings.augmentation,
         seed=seed,
@@ -186,6 +229,7 @@ def make_objective(context: FitContext, settings: VQSettings, split: Split) -> V
         feeds,
         codebook_update=variant.codebook_update,
         codebook_rate=variant.codebook_rate,
+        shares=None if this.shares is None else torch.from_numpy(this.shares),
     )
 
 
@@ -207,6 +251,13 @@ def _conclude(
     parts = (part.at(np.searchsorted(every, wanted)) for part, every, wanted in encoded)
     held_out = HeldOut(split, indices, *parts)
     rule = fit_decision_rule(variant.decision, clusters, held_out)
-    share = float((rule.log_odds(unlabeled) > 0).mean())
-    projections = tuple(held_out.projections())
-    return FitResult(training, network, rule, share, projections, rule.held_out_log_odds(held_out))
+    every = HeldOut(split, Sets(*samples), positive, unlabeled)
+    return FitResult(
+        training,
+        network,
+        rule,
+        float((rule.log_odds(unlabeled) > 0).mean()),
+        tuple(held_out.projections()),
+        rule.held_out_log_odds(held_out),
+        rule.held_out_log_odds(every)[1],
+    )

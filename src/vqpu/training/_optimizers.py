@@ -1,0 +1,122 @@
+"""Optimisers: Adam, and Muon for matrices and filters with Adam for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+# The quintic of Jordan et al. (2024): singular values between 0 and 1 go near 1 in a few steps.
+_COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+_NEWTON_SCHULZ_STEPS = 4
+_MOMENTUM = 0.9
+# A step's size is that of its singular values, all near 1, so the rate is another one than Adam's.
+_MATRIX_RATE = 20.0
+
+
+def orthogonalize(matrices: Tensor, n_steps: int = _NEWTON_SCHULZ_STEPS) -> Tensor:
+    r"""Return matrices with the same singular vectors and singular values near 1.
+
+    Newton-Schulz: :math:`X \leftarrow a X + (b A + c A^2) X` with :math:`A = X X^T`, from X of
+    Frobenius norm 1, in float32.
+
+    Parameters
+    ----------
+    matrices : Tensor of shape (n, rows, columns)
+    n_steps : int
+    """
+    a, b, c = _COEFFICIENTS
+    x = matrices.float()
+    is_tall = x.shape[-2] > x.shape[-1]
+    if is_tall:
+        x = x.mT
+    x = x / (torch.linalg.matrix_norm(x, keepdim=True) + 1e-7)
+    for _ in range(n_steps):
+        gram = x @ x.mT
+        x = a * x + (b * gram + c * (gram @ gram)) @ x
+    orthogonal: Tensor = x.mT if is_tall else x
+    return orthogonal
+
+
+class Muon(torch.optim.Adam):
+    """Muon on matrices and on filters flattened to (out, in * height * width), Adam on the rest.
+
+    A matrix moves by ``rate * sqrt(max(1, rows / columns))`` along the orthogonalised Nesterov
+    momentum. What has one row or one column, biases and norms among it, is Adam's.
+
+    Parameters
+    ----------
+    parameters : iterable of Parameter
+    learning_rate : float
+        Adam's; Muon's is 20 times as large.
+    """
+
+    def __init__(self, parameters: Iterable[nn.Parameter], learning_rate: float) -> None:
+        every = list(parameters)
+        matrices = [one for one in every if is_matrix(one)]
+        others = [one for one in every if not is_matrix(one)]
+        groups: list[dict[str, Any]] = [
+            {"params": matrices, "lr": _MATRIX_RATE * learning_rate, "is_matrix": True},
+            {"params": others, "lr": learning_rate, "is_matrix": False},
+        ]
+        super().__init__([group for group in groups if group["params"]], fused=True)
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Take one step."""
+        assert closure is None, "the loop has taken the loss before"
+        every = self.param_groups
+        for group in every:
+            if group["is_matrix"]:
+                self._step_matrices(group)
+        self.param_groups = [group for group in every if not group["is_matrix"]]
+        try:
+            super().step()
+        finally:
+            self.param_groups = every
+
+    def _step_matrices(self, group: dict[str, Any]) -> None:
+        by_shape: dict[tuple[int, int], list[nn.Parameter]] = {}
+        for parameter in group["params"]:
+            if parameter.grad is not None:
+                by_shape.setdefault(_matrix_shape(parameter), []).append(parameter)
+        for (rows, columns), parameters in by_shape.items():
+            # Matrices of one shape, such as those of several members, go through as one batch.
+            looked_ahead = torch.stack([self._look_ahead(one).flatten(1) for one in parameters])
+            moves = orthogonalize(looked_ahead)
+            rate = group["lr"] * max(1.0, rows / columns) ** 0.5
+            for parameter, move in zip(parameters, moves, strict=True):
+                parameter.add_(move.view_as(parameter), alpha=-rate)
+
+    def _look_ahead(self, parameter: nn.Parameter) -> Tensor:
+        """Update the momentum and return Nesterov's gradient."""
+        gradient = parameter.grad
+        assert gradient is not None
+        state = self.state[parameter]
+        if "momentum" not in state:
+            state["momentum"] = torch.zeros_like(parameter, memory_format=torch.contiguous_format)
+        momentum: Tensor = state["momentum"].mul_(_MOMENTUM).add_(gradient)
+        return gradient + _MOMENTUM * momentum
+
+
+def adam(parameters: Iterable[nn.Parameter], learning_rate: float) -> torch.optim.Optimizer:
+    """Return Adam with one rate for all parameters."""
+    return torch.optim.Adam(parameters, lr=learning_rate, fused=True)
+
+
+OPTIMIZERS: dict[str, Callable[[Iterable[nn.Parameter], float], torch.optim.Optimizer]] = {
+    "adam": adam,
+    "muon": Muon,
+}
+
+
+def is_matrix(parameter: Tensor) -> bool:
+    """Whether Muon takes a parameter: a matrix, or filters, of at least two rows and columns."""
+    return parameter.dim() >= 2 and min(_matrix_shape(parameter)) > 1
+
+
+def _matrix_shape(parameter: Tensor) -> tuple[int, int]:
+    rows = parameter.shape[0]
+    return rows, parameter.numel() // rows
