@@ -12,7 +12,7 @@ from vqpu.base._parameters import check_choice, check_integer, check_real
 from vqpu.base._seeding import choose_device
 from vqpu.errors import ParameterError
 from vqpu.nn import ENCODERS
-from vqpu.training import SCHEDULES
+from vqpu.training import OPTIMIZERS, SCHEDULES
 
 AUGMENTATIONS = ("auto", "none", "shift", "flip", "flip+shift")
 
@@ -48,6 +48,7 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "augment": partial(check_choice, choices=AUGMENTATIONS),
     "batch_size": partial(check_integer, low=2),
     "learning_rate": partial(check_real, low=0, open_low=True),
+    "optimizer": partial(check_choice, choices=tuple(OPTIMIZERS)),
     "schedule": partial(check_choice, choices=SCHEDULES),
     "weight_average": partial(check_real, low=0, high=1),
     "max_steps": partial(check_integer, low=1),

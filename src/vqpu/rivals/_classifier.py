@@ -42,6 +42,7 @@ class NetworkClassifier(PUClassifier):
     vector_dim: int = 64
     batch_size: int = 128
     learning_rate: float = 1e-3
+    optimizer: str = "adam"
     schedule: str = "cosine"
     weight_average: float = 0.99
     max_steps: int = 4000
@@ -151,6 +152,7 @@ class NetworkClassifier(PUClassifier):
             resolve_augmentation(self.augment, source),
             self.batch_size,
             self.learning_rate,
+            self.optimizer,
             self.schedule,
             self.weight_average,
             self.max_steps,

@@ -14,7 +14,7 @@ from vqpu.base._split import PlainBatches
 from vqpu.nn import dgan_discriminator_loss, towards_one
 from vqpu.rivals._gan import GAN, GANClassifier, fixed, gan_checker, make_gan
 from vqpu.rivals._logit import PooledLogit, balanced_cross_entropy
-from vqpu.rivals._training import LogitTraining, Trained, adam
+from vqpu.rivals._training import LogitTraining, Trained
 from vqpu.training import (
     Changing,
     CheckResult,
@@ -59,8 +59,8 @@ class DGANClassifier(GANClassifier):
         Bound on its passes over the labelled positives, if any.
     patience : int, default=20
         Checks of the second stage without improvement after which it stops.
-    encoder, n_vectors, vector_dim, dropout, augment, batch_size, schedule, weight_average, \
-    check_every, holdout, random_state, device, verbose
+    encoder, n_vectors, vector_dim, dropout, augment, batch_size, optimizer, schedule, \
+    weight_average, check_every, holdout, random_state, device, verbose
         As in :class:`vqpu.VQKMeansClassifier`, of the second stage's classifier; batches and
         augmentation serve the first stage too.
 
@@ -167,7 +167,7 @@ class DGANClassifier(GANClassifier):
             f"{self._title}, classifier",
             # Noise goes on where the first stage ended.
             _AgainstGenerated(network, average, gan, feed, first_noise=self.gan_steps),
-            adam(network, self.learning_rate),
+            training.make_optimizer(network, self.learning_rate),
             StoppingRule("holdout-auc", self.patience),
             average.averaged,
             gan_checker(training, average.averaged, steps_per_epoch),

@@ -17,6 +17,12 @@ class NaivePUClassifier(LogisticClassifier):
     Its threshold is the Bayes border for accuracy only if alpha is 1/2: it calls positive what is
     likelier among labelled positives than among unlabelled samples.
 
+    Parameters
+    ----------
+    optimizer : {"adam", "muon"}, default="adam"
+    schedule, weight_average, check_every
+        As in :class:`vqpu.Variant`.
+
     Attributes
     ----------
     classes_ : ndarray of shape (2,)

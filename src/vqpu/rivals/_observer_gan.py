@@ -11,7 +11,7 @@ from vqpu.base._parameters import check_real
 from vqpu.nn import discriminator_loss, observed_generator_loss
 from vqpu.rivals._gan import GAN, GANClassifier, fixed, gan_checker, make_gan
 from vqpu.rivals._logit import PooledLogit, balanced_cross_entropy
-from vqpu.rivals._training import LogitTraining, Trained, adam
+from vqpu.rivals._training import LogitTraining, Trained
 from vqpu.training import (
     Changing,
     Feed,
@@ -49,8 +49,8 @@ class ObserverGANClassifier(GANClassifier):
     holdout : float, default=0.15
         Share of both sets that is never trained on. ``history_`` judges the observer on it;
         nothing is chosen by it.
-    encoder, n_vectors, vector_dim, dropout, augment, batch_size, schedule, weight_average, \
-    max_epochs, check_every, random_state, device, verbose
+    encoder, n_vectors, vector_dim, dropout, augment, batch_size, optimizer, schedule, \
+    weight_average, max_epochs, check_every, random_state, device, verbose
         As in :class:`vqpu.VQKMeansClassifier`, of the observer. A batch is half labelled positives
         and half unlabelled samples, with as many generated ones.
 
@@ -114,7 +114,7 @@ class ObserverGANClassifier(GANClassifier):
         stage = Stage(
             self._title,
             _Observed(observer, average, gan, feed, self.observer_weight),
-            adam(observer, self.learning_rate),
+            training.make_optimizer(observer, self.learning_rate),
             FixedBudget(),
             # Both are kept of a check, so that they belong together however training ends.
             nn.ModuleDict({"observer": average.averaged, "generator": gan.average.averaged}),

@@ -11,12 +11,13 @@ from torch import Tensor
 
 from vqpu.base._parameters import check_choice, check_real
 from vqpu.base._split import BalancedBatches
+from vqpu.estimators._parameters import check_parameters
 from vqpu.priors._posterior import best_bin_alpha
 from vqpu.rivals._classifier import LogisticClassifier
 from vqpu.rivals._logit import Floats, Indices, PooledLogit, balanced_cross_entropy
 from vqpu.rivals._recipes import CrossEntropyObjective, NetworkObjective, Recipe
-from vqpu.rivals._training import WARMUP, LogitTraining, MakeOptimizer, Trained, adam
-from vqpu.training import Changing, Feed, History, WeightAverage
+from vqpu.rivals._training import WARMUP, LogitTraining, Trained
+from vqpu.training import OPTIMIZERS, Changing, Feed, History, WeightAverage
 
 _MOMENTUM, _WEIGHT_DECAY = 0.9, 5e-4  # the authors', of SGD
 _SHORTEST_EPOCH = 20  # steps; with few samples a pass is too short to learn anything new
@@ -150,11 +151,6 @@ class _SelectingObjective(CrossEntropyObjective):
         return super().changing()._replace(tensors=memories)
 
 
-def _optimizer_of(name: str) -> MakeOptimizer:
-    """Return Adam, or SGD as the authors have it."""
-    return adam if name == "adam" else _sgd
-
-
 def _sgd(network: PooledLogit, learning_rate: float) -> torch.optim.Optimizer:
     # The loss is the mean over members, so each encoder's gradient is an n-th of its own. Adam
     # does not mind; here the rate makes up for it, and the decay, which has no such factor,
@@ -197,10 +193,10 @@ def alternate(
         Whether alpha is estimated anew before every selection, and at the end.
     warmup : float
         Its share of the steps.
-    optimizer : {"adam", "sgd"}
+    optimizer : {"adam", "muon", "sgd"}
     patience : int
     """
-    make_optimizer = _optimizer_of(optimizer)
+    make_optimizer = _sgd if optimizer == "sgd" else None
     first = training.run(
         Recipe(), patience=patience, stage=WARMUP, share=warmup, make_optimizer=make_optimizer
     )
@@ -215,8 +211,11 @@ def alternate(
     return Alternated(Trained(result, result.state), alpha, first.history)
 
 
-def _check_own_parameters(optimizer: Any, warmup: Any) -> None:
-    check_choice("optimizer", optimizer, ("adam", "sgd"))
+def _check_parameters(estimator: LogisticClassifier, warmup: Any) -> None:
+    """Check what both methods have; SGD is the authors', so it is theirs alone."""
+    parameters = estimator.get_params(deep=False)
+    check_choice("optimizer", parameters.pop("optimizer"), (*OPTIMIZERS, "sgd"))
+    check_parameters(parameters)
     check_real("warmup", warmup, 0, 1, open_low=True, open_high=False)
 
 
@@ -235,7 +234,7 @@ class CVIRClassifier(LogisticClassifier):
         warm-up.
     warmup : float in (0, 1], default=0.25
         Steps of the warm-up, as a share of ``max_steps`` and in addition to them.
-    optimizer : {"adam", "sgd"}, default="adam"
+    optimizer : {"adam", "muon", "sgd"}, default="adam"
         "sgd" has momentum 0.9 and weight decay 0.0005, as the authors have; then say
         ``learning_rate`` as well (theirs: 0.1).
     **parameters
@@ -254,15 +253,13 @@ class CVIRClassifier(LogisticClassifier):
     _saved: ClassVar[tuple[str, ...]] = (*LogisticClassifier._saved, "alpha_", "warmup_history_")
 
     warmup: float = 0.25
-    optimizer: str = "adam"
     alpha: float | None = None
 
     alpha_: float = field(init=False)
     warmup_history_: History = field(init=False)
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _check_own_parameters(self.optimizer, self.warmup)
+        _check_parameters(self, self.warmup)
         check_real("alpha", self.alpha, 0, 1, open_low=True, optional=True)
 
     def _train(self, training: LogitTraining) -> Trained:
@@ -295,7 +292,7 @@ class TEDnClassifier(LogisticClassifier):
     ----------
     warmup : float in (0, 1], default=0.25
         Steps of the warm-up, as a share of ``max_steps`` and in addition to them.
-    optimizer : {"adam", "sgd"}, default="adam"
+    optimizer : {"adam", "muon", "sgd"}, default="adam"
         "sgd" has momentum 0.9 and weight decay 0.0005, as the authors have; then say
         ``learning_rate`` as well (theirs: 0.1).
     **parameters
@@ -319,14 +316,12 @@ class TEDnClassifier(LogisticClassifier):
     _saved: ClassVar[tuple[str, ...]] = (*LogisticClassifier._saved, "alpha_", "warmup_history_")
 
     warmup: float = 0.25
-    optimizer: str = "adam"
 
     alpha_: float = field(init=False)
     warmup_history_: History = field(init=False)
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _check_own_parameters(self.optimizer, self.warmup)
+        _check_parameters(self, self.warmup)
 
     def _train(self, training: LogitTraining) -> Trained:
         trained, self.alpha_, self.warmup_history_ = alternate(

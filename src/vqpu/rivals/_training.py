@@ -16,6 +16,7 @@ from vqpu.priors._posterior import best_bin_alpha
 from vqpu.rivals._logit import Floats, Indices, LogitRule, PooledLogit, network_logits
 from vqpu.rivals._recipes import Recipe
 from vqpu.training import (
+    OPTIMIZERS,
     CheckResult,
     Feed,
     FitContext,
@@ -44,6 +45,7 @@ class LogitSettings(NamedTuple):
     augmentation: Augmentation
     batch_size: int
     learning_rate: float
+    optimizer: str
     schedule: str
     weight_average: float
     max_steps: int
@@ -66,11 +68,6 @@ class Trained(NamedTuple):
     result: TrainingResult
     network: PooledLogit
     rule: LogitRule = LogitRule()
-
-
-def adam(network: nn.Module, learning_rate: float) -> torch.optim.Optimizer:
-    """Return the optimiser that all methods have by default."""
-    return torch.optim.Adam(network.parameters(), lr=learning_rate, fused=True)
 
 
 class LogitTraining(NamedTuple):
@@ -102,6 +99,10 @@ class LogitTraining(NamedTuple):
         encoder = make_ensemble(spec, self.context.moments)
         return PooledLogit(encoder, spec.output_dim).to(device)
 
+    def make_optimizer(self, network: nn.Module, rate: float) -> torch.optim.Optimizer:
+        """Return the optimiser that the settings name."""
+        return OPTIMIZERS[self.settings.optimizer](network.parameters(), rate)
+
     def make_feeds(self, seed: int) -> list[Feed]:
         """Return the balanced batches of every member."""
         return make_feeds(
@@ -122,7 +123,7 @@ class LogitTraining(NamedTuple):
         share: float = 1.0,
         rate: float = 1.0,
         start: PooledLogit | None = None,
-        make_optimizer: MakeOptimizer = adam,
+        make_optimizer: MakeOptimizer | None = None,
         rule_of: Callable[[PooledLogit], LogitRule] = lambda _: LogitRule(),
     ) -> TrainingResult:
         """Train a network by a recipe; it stops by the held-out judgement.
@@ -139,8 +140,8 @@ class LogitTraining(NamedTuple):
             Share of the learning rate.
         start : PooledLogit or None
             Whose weights to begin with.
-        make_optimizer : callable
-            Of the network and the learning rate.
+        make_optimizer : callable or None
+            Of the network and the learning rate; None: by the settings.
         rule_of : callable
             How a check's network would decide.
         """
@@ -161,7 +162,7 @@ class LogitTraining(NamedTuple):
             max_steps=max_steps, check_every=min(budget.check_every, max_steps)
         )
         average = WeightAverage(network, settings.weight_average)
-        optimizer = make_optimizer(network, settings.learning_rate)
+        optimizer = (make_optimizer or self.make_optimizer)(network, settings.learning_rate)
         for group in optimizer.param_groups:
             group["lr"] *= rate
         checker = _Checker(self, recipe, average.averaged, RowMaker(steps_per_epoch), rule_of)

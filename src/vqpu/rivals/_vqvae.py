@@ -41,8 +41,8 @@ from vqpu.nn import (
 )
 from vqpu.persistence._model import read_model
 from vqpu.persistence._saving import restore_estimator, save_estimator
-from vqpu.rivals._training import adam
 from vqpu.training import (
+    OPTIMIZERS,
     Callback,
     Changing,
     CheckResult,
@@ -359,7 +359,7 @@ class VQVAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         stage = Stage(
             "VQ-VAE",
             _Reconstruction(network, average, feed, self.commitment),
-            adam(network, self.learning_rate),
+            OPTIMIZERS["adam"](network.parameters(), self.learning_rate),
             FixedBudget(),
             average.averaged,
             check,

@@ -95,8 +95,10 @@ class Muon(torch.optim.Adam):
         gradient = parameter.grad
         assert gradient is not None
         state = self.state[parameter]
-        if "momentum" not in state:
+        if not state:
+            state["step"] = torch.zeros(())  # Adam expects it of every parameter
             state["momentum"] = torch.zeros_like(parameter, memory_format=torch.contiguous_format)
+        state["step"] += 1
         momentum: Tensor = state["momentum"].mul_(_MOMENTUM).add_(gradient)
         return gradient + _MOMENTUM * momentum
 

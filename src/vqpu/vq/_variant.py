@@ -8,7 +8,7 @@ from typing import Any
 from vqpu.base._parameters import check_choice, check_real
 from vqpu.errors import ParameterError
 from vqpu.estimators._parameters import check_parameters
-from vqpu.training import OPTIMIZERS, SIGNALS
+from vqpu.training import SIGNALS
 from vqpu.vq._decision_rule import DECISIONS
 from vqpu.vq._network import ENCODINGS
 from vqpu.vq._objective import CODEBOOK_RATES
@@ -105,7 +105,6 @@ class Variant:
                    open_high=False, optional=True)  # fmt: skip
         check_choice("stopping_signal", self.stopping_signal, tuple(SIGNALS))
         check_choice("decision", self.decision, DECISIONS)
-        check_choice("optimizer", self.optimizer, tuple(OPTIMIZERS))
         check_choice("rounds", self.rounds, ("leave-out", "soft"))
         if self.anchor_mean == 0 and self.encoding != "codes":
             raise ParameterError(
