@@ -18,6 +18,7 @@ from experiments.items import (
 from experiments.studies import (
     accuracy,
     afhq_rank,
+    forms,
     gan_budgets,
     gaussians,
     metrics,
@@ -48,6 +49,7 @@ STUDIES: dict[str, Item] = {
     "accuracy": accuracy.ITEM,
     "study": study.ITEM,
     "rounds": rounds.ITEM,
+    "forms": forms.ITEM,
     "tables": tables.ITEM,
     "metrics": metrics.ITEM,
     "priors": priors.ITEM,
