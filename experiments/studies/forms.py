@@ -85,9 +85,10 @@ def expand(seeds: Seeds | None) -> dict[str, Config]:
             "form": form,
             "n_rounds": N_ROUNDS if task in TASKS_WITH_MEMBERS else N_ROUNDS_OF_ONE_MEMBER,
         }
-        for form, parts in FORMS.items()
         for alpha in sorted(ALPHAS, key=lambda share: abs(share - 0.5))
-        for task in (CASES if parts["rounds"] == "soft" else TASKS_WITH_MEMBERS)
+        for task in CASES
+        for form, parts in FORMS.items()
+        if parts["rounds"] == "soft" or task in TASKS_WITH_MEMBERS
         for seed in seeds or CASES[task].seeds[:1]
     }
 
