@@ -1,6 +1,6 @@
 """Writes the model files in ``tests/golden``: ``python -m tests.golden_models``.
 
-Once a version has been released its files are never written again: they must load for ever.
+They are never written again, unless a new one is added: what is there must load for ever.
 Most weights are set to 0, so that the repository grows by little, and the scores are those of the
 thinned network.
 """

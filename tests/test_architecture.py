@@ -22,14 +22,15 @@ ALLOWED: dict[str, set[str]] = {
     "priors": {"errors", "base", "scenarios"},
     "metrics": {"errors", "base", "scenarios"},
     "training": {"errors", "base", "nn", "persistence"},
-    "estimators": {"", "errors", "base", "nn", "persistence", "training"},
+    "estimators": {"", "errors", "base", "nn", "persistence", "priors", "training"},
     "vq": {"errors", "base", "nn", "persistence", "priors", "training", "estimators"},
     "rivals": {
         "", "errors", "base", "scenarios", "nn", "persistence", "priors", "training", "estimators",
         "vq",
     },
     "files": {
-        "errors", "base", "scenarios", "nn", "persistence", "metrics", "estimators", "vq", "rivals",
+        "errors", "base", "scenarios", "nn", "persistence", "priors", "metrics", "estimators", "vq",
+        "rivals",
     },
     "datasets": {"errors", "base", "scenarios", "persistence", "files"},
     "report": {

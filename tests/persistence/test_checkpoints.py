@@ -30,6 +30,7 @@ from tests.fit_and_die import (
     small_method,
     small_model,
 )
+from tests.persistence.test_model_file_safety import reseal
 from tests.support import linear_encoder
 from vqpu import VQKMeansClassifier
 from vqpu.errors import CheckpointError, InterruptedWarning, ParameterError, VqpuWarning
@@ -387,3 +388,36 @@ def test_checkpoints__without_a_folder__write_nothing(
     monkeypatch.chdir(tmp_path)
     small_model().fit(*small_data())
     assert not list(tmp_path.iterdir())
+
+
+HOSTILE: dict[str, Callable[[dict[str, Any]], None]] = {
+    "no identity": lambda header: header.pop("identity"),
+    "identity of another kind": lambda header: header.update(identity=[1]),
+    "another step": lambda header: header.update(step=10**9),
+    "no such check": lambda header: header.update(best_check=99),
+    "rows of another kind": lambda header: header.update(history=[1, 2, 3]),
+    "no history": lambda header: header.pop("history"),
+}
+
+
+@pytest.mark.parametrize("random_state", [0, None])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_checkpoint__one_clear_error(
+    name: str, random_state: int | None, tmp_path: Path
+) -> None:
+    X, y = small_data()
+    break_off(small_model(random_state=random_state), X, y, tmp_path, 10)
+    (place,) = tmp_path.glob("step-*")
+    reseal(place, HOSTILE[name])
+    with pytest.raises(CheckpointError):
+        small_model(random_state=random_state).fit(X, y, checkpoint_dir=tmp_path)
+
+
+def test_variant__named_or_spelled_out__the_same_fit(tmp_path: Path, uninterrupted: str) -> None:
+    X, y = small_data()
+    break_off(small_model(), X, y, tmp_path, 20)
+    spelled = small_model()
+    spelled.set_params(**spelled.get_params())
+    assert digest_of(spelled.fit(X, y, checkpoint_dir=tmp_path), X) == uninterrupted
+    named = VQKMeansClassifier()
+    assert named.set_params(**named.get_params()).variant == "default"

@@ -25,6 +25,7 @@ from vqpu.errors import ModelFileError
 from vqpu.persistence._bundle import _sealed
 from vqpu.persistence._model import read_extra, read_model
 from vqpu.persistence._tensors import WEIGHTS, pack, unpack
+from vqpu.vq._variant import VARIANT_FIELDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
 
@@ -108,7 +109,7 @@ MANIFESTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "value gone": (lambda m: m["fitted"].pop("classes_"), r"\['classes_'\] are missing"),
     "value too many": (lambda m: m["fitted"].update(x_=1), r"\['x_'\] are not expected"),
     "strange value": (lambda m: m["fitted"].update(classes_={"odd": 1}), "kind 'odd' is not known"),
-    "strange shape": (lambda m: m["fitted"].update(input_shape_=7), "its values do not fit"),
+    "strange shape": (lambda m: m["fitted"].update(input_shape_=7), "where input_shape_ should be"),
     "list as class": (lambda m: m.update(estimator=[]), r"saved by \[\], which is none of"),
     "huge file": (lambda m: m["files"][WEIGHTS].update(bytes=10**30), "cut off or changed"),
     "many members": (lambda m: m["fitted"].update(n_members_=10**9), "states 1000000000 members"),
@@ -325,3 +326,53 @@ def test_load__killed_between_two_renamings__says_where_the_old_model_is(copied:
     copied.rename(copied.parent / f".{copied.name}.replaced")
     with pytest.raises(ModelFileError, match=r"\.copy\.replaced is its predecessor"):
         load_tiny(copied)
+
+
+@pytest.fixture(scope="module")
+def saved_variant(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(0)
+    X, y = vqpu.stack_pu(rng.normal(2, 1, (40, 3)), rng.normal(-1, 1, (80, 3)))
+    path = tmp_path_factory.mktemp("variant") / "model"
+    fast_classifier(max_steps=20).fit(X, y).save(path)
+    return path
+
+
+@pytest.mark.parametrize("name", VARIANT_FIELDS)
+def test_load__part_of_the_variant_that_is_newer_than_the_file__takes_its_default(
+    name: str, saved_variant: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "model"
+    shutil.copytree(saved_variant, path)
+
+    def drop(manifest: dict[str, Any]) -> None:
+        del manifest["fitted"]["variant_"]["Variant"][name]
+        del manifest["parameters"]["variant"]["Variant"][name]
+
+    reseal(path, drop)
+    loaded = vqpu.load(path)
+    assert getattr(loaded.variant_, name) == getattr(vqpu.Variant(), name)
+
+
+WRONG_VALUES: dict[str, Any] = {
+    "variant_": {"Variant": {"stopping_signal": "foo"}},
+    "decision_rule_": {"Posterior": {"alpha": 0.5, "slope": 1.0, "intercept": 0.0}},
+    "classes_": {"array": {"dtype": "<i8", "values": [0, 1, 2]}},
+    "history_": [1, 2],
+    "best_check_": 99,
+    "alpha_": "half",
+    "positive_share_": None,
+    "holdout_log_odds_": 3,
+    "cluster_centers_": {"tuple": [1, 2]},
+    "n_members_": 1.5,
+}
+
+
+@pytest.mark.parametrize("name", WRONG_VALUES)
+def test_load__fitted_value_of_the_wrong_kind__is_refused_at_once(
+    name: str, saved_variant: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "model"
+    shutil.copytree(saved_variant, path)
+    reseal(path, lambda manifest: manifest["fitted"].update({name: WRONG_VALUES[name]}))
+    with pytest.raises(ModelFileError):
+        vqpu.load(path)

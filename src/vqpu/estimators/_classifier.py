@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from vqpu.errors import ModelFileError
 from vqpu.persistence._model import read_model
 from vqpu.persistence._saving import EncoderMaker, restore_estimator, save_estimator
+from vqpu.priors._posterior import positive_probability
 
 
 class PUClassifier(ClassifierMixin, BaseEstimator):
@@ -111,8 +112,3 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = False
         tags.non_deterministic = False
         return tags
-
-
-def positive_probability(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logistic function of log odds, without overflow at either end."""
-    return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -700, 700))))

@@ -15,7 +15,7 @@ from vqpu.base._parameters import check_choice
 from vqpu.base._seeding import choose_device, preserved_torch_state
 from vqpu.base._source import ArraySource
 from vqpu.base._split import draw_check_sample, split_holdout
-from vqpu.errors import InterruptedWarning
+from vqpu.errors import InterruptedWarning, ParameterError
 from vqpu.estimators._encoder import EncoderSpec, build_member
 from vqpu.persistence._resuming import fit_identity, opened_checkpoints
 from vqpu.training import Callback, FitContext, TrainingResult
@@ -39,7 +39,11 @@ class FitRequest(NamedTuple):
     on_interrupt: str
 
     def check(self) -> None:
-        """Raise if ``on_interrupt`` is unknown."""
+        """Raise if one of them cannot be used."""
+        if self.callback is not None and not callable(self.callback):
+            raise ParameterError(
+                f"callback must be a function of a check or None. Got {self.callback!r} instead."
+            )
         check_choice("on_interrupt", self.on_interrupt, INTERRUPTS)
 
 
@@ -68,31 +72,34 @@ def opened_fit(
         Share of both sets that is kept apart if there is one member.
     """
     parameters = estimator.get_params(deep=False)
-    device = choose_device(parameters["device"])
+    device, moments = choose_device(parameters["device"]), source.moments()
     is_positive = None if labels is None else labels.is_positive
-    built = None
-    with preserved_torch_state(device):
-        if callable(spec.encoder) and request.checkpoint_dir is not None:
-            built = build_member(spec)
-        identity = {}
-        if request.checkpoint_dir is not None:
-            identity = fit_identity(estimator, source, is_positive, built)
-        random_state = parameters["random_state"]
-        with opened_checkpoints(request.checkpoint_dir, random_state, identity) as (seed, folder):
-            marked = np.zeros(len(source), dtype=bool) if is_positive is None else is_positive
-            split = split_holdout(marked, holdout, spec.n_members, seed)
-            yield FitContext(
-                source,
-                source.moments(),
-                split,
-                draw_check_sample(split, seed),
-                seed,
-                device,
-                request.callback,
-                folder,
-                request.on_interrupt == "keep-best",
-                int(parameters["verbose"]),
-            )
+    identity: dict[str, Any] = {}
+    if request.checkpoint_dir is not None:
+        built = None
+        if callable(spec.encoder):
+            with preserved_torch_state(device):
+                built = build_member(spec)
+        identity = fit_identity(estimator, source, is_positive, built)
+    random_state = parameters["random_state"]
+    with (
+        opened_checkpoints(request.checkpoint_dir, random_state, identity) as (seed, folder),
+        preserved_torch_state(device),
+    ):
+        marked = np.zeros(len(source), dtype=bool) if is_positive is None else is_positive
+        split = split_holdout(marked, holdout, spec.n_members, seed)
+        yield FitContext(
+            source,
+            moments,
+            split,
+            draw_check_sample(split, seed),
+            seed,
+            device,
+            request.callback,
+            folder,
+            request.on_interrupt == "keep-best",
+            int(parameters["verbose"]),
+        )
 
 
 def stop_reason(result: TrainingResult, max_steps: int) -> str:

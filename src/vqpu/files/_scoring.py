@@ -14,8 +14,8 @@ from typing import IO, Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vqpu.estimators._classifier import positive_probability
 from vqpu.files import Broken, Chunk
+from vqpu.priors._posterior import positive_probability
 
 COLUMNS = ("label", "score", "probability")
 _ROWS_IN_MEMORY = 1 << 14

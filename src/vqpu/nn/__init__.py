@@ -6,6 +6,7 @@ from vqpu.nn._codebook import nearest_code as nearest_code
 from vqpu.nn._codebook import nearest_code_pruned as nearest_code_pruned
 from vqpu.nn._codebook import project_on_anchors as project_on_anchors
 from vqpu.nn._codebook import straight_through as straight_through
+from vqpu.nn._decoders import Autoencoder as Autoencoder
 from vqpu.nn._decoders import ConvDecoder as ConvDecoder
 from vqpu.nn._decoders import MLPDecoder as MLPDecoder
 from vqpu.nn._encoders import ENCODERS as ENCODERS

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from typing import Any
 
-from vqpu.nn._encoders import count_halvings
+from torch import Tensor, nn
+from torch.nn.functional import embedding
+
+from vqpu.nn._codebook import Codebook, nearest_code
+from vqpu.nn._encoders import EncoderEnsemble, count_halvings
 
 _NARROWEST, _WIDEST = 64, 256
 _HIDDEN = 256
@@ -103,3 +107,35 @@ class MLPDecoder(nn.Module):
         """Turn (n, ...) with ``n_inputs`` numbers a row into (n, n_features)."""
         decoded: Tensor = self.layers(x.flatten(1))
         return decoded
+
+
+class Autoencoder(nn.Module):
+    """Encoder, codebook and decoder.
+
+    Parameters
+    ----------
+    encoder : EncoderEnsemble
+        Of one member.
+    codebook : Codebook
+    decoder : Module
+        Takes (n, K, p), gives samples in normalised units.
+    """
+
+    def __init__(self, encoder: EncoderEnsemble, codebook: Codebook, decoder: nn.Module) -> None:
+        super().__init__()
+        self.encoder, self.codebook, self.decoder = encoder, codebook, decoder
+
+    def encode(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the code indices of raw samples, shape (n, K), and the size of their vectors.
+
+        The latter, shape (n,), is finite if and only if all vectors are: an index never tells.
+        """
+        vectors = self.encoder(x)
+        return nearest_code(vectors, self.codebook.vectors), vectors.abs().amax((1, 2))
+
+    def decode(self, codes: Tensor) -> Tensor:
+        """Return samples in the scale of the data, in double precision, from code indices."""
+        normalizer: Any = self.encoder.normalizer
+        normal: Tensor = self.decoder(embedding(codes, self.codebook.vectors))
+        samples: Tensor = normal.double() * normalizer.std + normalizer.mean
+        return samples

@@ -14,7 +14,7 @@ from filelock import FileLock, Timeout
 from torch import Tensor
 
 from vqpu.errors import CheckpointError, ModelFileError, VqpuWarning
-from vqpu.persistence._bundle import read_bundle, write_bundle
+from vqpu.persistence._bundle import Bundle, read_bundle, write_bundle
 from vqpu.persistence._tensors import WEIGHTS, pack, unpack
 
 CHECKPOINT = "vqpu-checkpoint"
@@ -73,7 +73,7 @@ class CheckpointFolder:
         damaged = []
         for step in reversed(self._steps()):
             try:
-                bundle = read_bundle(self._place(step), CHECKPOINT)
+                bundle = self._read(step)
                 found = Checkpoint(bundle.manifest, unpack(bundle.read(WEIGHTS)))
             except ModelFileError as error:
                 damaged.append(str(error))
@@ -120,6 +120,14 @@ class CheckpointFolder:
         names = (_NAME.fullmatch(entry.name) for entry in self.path.iterdir())
         return sorted(int(name[1]) for name in names if name)
 
+    def _read(self, step: int) -> Bundle:
+        """Read and verify the manifest of a checkpoint and what every checkpoint must state."""
+        bundle = read_bundle(self._place(step), CHECKPOINT)
+        identity = bundle.manifest.get("identity")
+        if not isinstance(identity, dict) or bundle.manifest.get("step") != step:
+            raise ModelFileError(f"{bundle.path} does not say which fit and step it is of.")
+        return bundle
+
     def _place(self, step: int) -> Path:
         return self.path / f"step-{step:09d}"
 
@@ -148,9 +156,11 @@ def stored_seed(path: Path) -> int | None:
         found = CheckpointFolder(place, {})
         for step in reversed(found._steps()):
             try:
-                return int(read_bundle(found._place(step), CHECKPOINT).manifest["identity"]["seed"])
+                seed = found._read(step).manifest["identity"].get("seed")
             except ModelFileError:
                 continue
+            if isinstance(seed, int):
+                return seed
     return None
 
 

@@ -65,7 +65,10 @@ def fit_identity(
     encoder : Module or None
         One that the user's function built: its name alone may be that of another lambda.
     """
-    parameters = plain_parameters(estimator.get_params(deep=False))
+    # A group of parameters counts by its parts, however it was named.
+    every = estimator.get_params(deep=True)
+    groups = {name.partition("__")[0] for name in every if "__" in name}
+    parameters = plain_parameters({k: v for k, v in every.items() if k not in groups})
     for name in ("random_state", "verbose"):  # the seed counts; progress shows and changes nothing
         del parameters[name]
     if encoder is not None:

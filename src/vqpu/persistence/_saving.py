@@ -12,7 +12,7 @@ import os
 import platform
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ from vqpu.errors import EncoderError, ModelFileError, VqpuError
 from vqpu.persistence._bundle import Bundle
 from vqpu.persistence._model import write_model
 from vqpu.persistence._tensors import WEIGHTS, fill_modules, module_tensors, pack, unpack
-from vqpu.persistence._values import decode, encode
+from vqpu.persistence._values import decode, encode, is_of_type
 
 EncoderMaker = Callable[[tuple[int, ...], int], nn.Module]
 
@@ -72,10 +72,11 @@ def save_estimator(
         Further files to keep in it by their names.
     """
     tensors: dict[str, torch.Tensor] = {}
-    state = {}
+    state, modules = {}, []
     for name in _saved_names(estimator):
         value = getattr(estimator, name)
         if isinstance(value, nn.Module):
+            modules.append(name)
             tensors |= module_tensors(name, value)
         else:
             state[name] = encode(value, name, tensors, estimator._records)
@@ -84,6 +85,7 @@ def save_estimator(
         "versions": _versions(),
         "parameters": plain_parameters(estimator.get_params(deep=False)),
         "fitted": state,
+        "modules": modules,
     }
     write_model(path, header, pack(tensors), extras)
 
@@ -132,6 +134,7 @@ def _restore(model: Savable, bundle: Bundle) -> None:
     tensors = unpack(bundle.read(WEIGHTS))
     for name, value in _checked_state(model, bundle).items():
         setattr(model, name, decode(value, tensors, model._records))
+    _check_fitted(model, bundle)
     if model.n_members_ > len(tensors):
         raise ModelFileError(f"{bundle.path} states {model.n_members_} members but lacks them.")
     parameters = model.get_params(deep=False)
@@ -158,7 +161,10 @@ def _checked_state(model: Savable, bundle: Bundle) -> dict[str, Any]:
     state = bundle.manifest.get("fitted")
     if not isinstance(state, dict):
         raise ModelFileError(f"{bundle.path} has no fitted values in its manifest.")
-    expected = set(model._saved) - {"network_", "generator_"}
+    modules = bundle.manifest.get("modules")
+    if not isinstance(modules, list) or not set(map(str, modules)) <= set(model._saved):
+        raise ModelFileError(f"{bundle.path} has modules that are not expected: {modules!r:.100}.")
+    expected = set(model._saved) - set(modules)
     missing = sorted(expected - set(state))
     extra = sorted(set(state) - expected - set(_OPTIONAL))
     if missing or extra:
@@ -167,6 +173,22 @@ def _checked_state(model: Savable, bundle: Bundle) -> dict[str, Any]:
             f"{missing} are missing, {extra} are not expected."
         )
     return state
+
+
+def _check_fitted(model: Savable, bundle: Bundle) -> None:
+    """Raise if a restored value is not of the type that its class declares, or out of range."""
+    hints = get_type_hints(type(model))
+    for name in filter(vars(model).__contains__, hints):
+        value = getattr(model, name)
+        if name in model._saved and not is_of_type(value, hints[name]):
+            raise ModelFileError(
+                f"{bundle.path} holds a {type(value).__name__} where {name} should be."
+            )
+    checks, best = getattr(model, "history_", ()), getattr(model, "best_check_", 0)
+    if not 0 <= best < len(checks):
+        raise ModelFileError(f"{bundle.path} says that check {best} is the best of {len(checks)}.")
+    if np.shape(getattr(model, "classes_", (0, 1))) != (2,):
+        raise ModelFileError(f"{bundle.path} must have two classes.")
 
 
 def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -129,16 +129,44 @@ def _decode_kind(
 
 
 def _check_fields(record: type, fields: dict[str, Any]) -> None:
-    """Raise if a field's value is not of the type that the record states for it."""
-    for name, stated in get_type_hints(record).items():
-        expected = tuple(get_args(stated)) if get_origin(stated) is UnionType else (stated,)
-        plain = tuple(get_origin(one) or one for one in expected)
-        value = fields.get(name)
-        if not isinstance(value, (*plain, int) if float in plain else plain):
+    """Raise if a field is unknown, absent without a default, or of another type than stated.
+
+    A field that the file does not have is newer than the file; its default must then mean what was
+    before.
+    """
+    hints = get_type_hints(record)
+    for name in hints:
+        if name not in fields and not _has_default(record, name):
+            raise ModelFileError(f"A saved {record.__name__} lacks {name}.")
+    for name, value in fields.items():
+        if hints and name not in hints:
+            raise ModelFileError(f"A saved {record.__name__} has no {name}.")
+        if hints and not is_of_type(value, hints[name]):
+            stated = str(getattr(hints[name], "__name__", hints[name]))
             raise ModelFileError(
-                f"{name} of a saved {record.__name__} must be a "
-                f"{' or '.join(one.__name__ for one in plain)}. It is {value!r}."
+                f"{name} of a saved {record.__name__} must be a {stated}. It is {value!r:.100}."
             )
+
+
+def _has_default(record: type, name: str) -> bool:
+    return name in getattr(record, "_field_defaults", {}) or hasattr(record, name)
+
+
+def is_of_type(value: Any, stated: Any) -> bool:
+    """Return whether a value is of a type as annotations state it; whole numbers are floats too.
+
+    Parameters
+    ----------
+    value : object
+    stated : type
+        A class, a generic alias such as ``tuple[int, ...]`` (its parts are not looked at) or a
+        union of such.
+    """
+    parts = get_args(stated) if get_origin(stated) is UnionType else (stated,)
+    plain = tuple(get_origin(part) or part for part in parts)
+    if Any in plain:
+        return True
+    return isinstance(value, (*plain, int) if float in plain else plain)
 
 
 def _plain_dtype(text: Any, kinds: str) -> np.dtype[Any]:

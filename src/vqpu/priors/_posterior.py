@@ -44,6 +44,16 @@ class Posterior(NamedTuple):
         return np.asarray(self.slope * values + self.intercept)
 
 
+def positive_probability(log_odds: Floats) -> Floats:
+    """Return the logistic function of log odds, without overflow at either end.
+
+    Parameters
+    ----------
+    log_odds : ndarray
+    """
+    return np.asarray(1 / (1 + np.exp(-np.clip(log_odds, -700, 700))))
+
+
 def fit_posterior(
     positive: Floats, unlabeled: Floats, *, raised_by: float = RAISED_BY
 ) -> Posterior:

@@ -153,7 +153,6 @@ class DGANClassifier(GANClassifier):
             budget,
             folder="generator",
             is_final=False,
-            is_watched=False,  # nothing to look at yet decides
         )
         return run_stage(training.context, stage)
 

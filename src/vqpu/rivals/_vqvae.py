@@ -29,6 +29,7 @@ from vqpu.estimators._parameters import check_parameters
 from vqpu.estimators._validation import check_prediction_data, check_samples
 from vqpu.nn import (
     Augmentation,
+    Autoencoder,
     Codebook,
     ConvDecoder,
     EncoderEnsemble,
@@ -59,38 +60,6 @@ from vqpu.training import (
 )
 
 _FIRST_SAMPLES = 256  # their vectors are the first codes
-
-
-class Autoencoder(nn.Module):
-    """Encoder, codebook and decoder.
-
-    Parameters
-    ----------
-    encoder : EncoderEnsemble
-        Of one member.
-    codebook : Codebook
-    decoder : Module
-        Takes (n, K, p), gives samples in normalised units.
-    """
-
-    def __init__(self, encoder: EncoderEnsemble, codebook: Codebook, decoder: nn.Module) -> None:
-        super().__init__()
-        self.encoder, self.codebook, self.decoder = encoder, codebook, decoder
-
-    def encode(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the code indices of raw samples, shape (n, K), and the size of their vectors.
-
-        The latter, shape (n,), is finite if and only if all vectors are: an index never tells.
-        """
-        vectors = self.encoder(x)
-        return nearest_code(vectors, self.codebook.vectors), vectors.abs().amax((1, 2))
-
-    def decode(self, codes: Tensor) -> Tensor:
-        """Return samples in the scale of the data, in double precision, from code indices."""
-        normalizer: Any = self.encoder.normalizer
-        normal: Tensor = self.decoder(embedding(codes, self.codebook.vectors))
-        samples: Tensor = normal.double() * normalizer.std + normalizer.mean
-        return samples
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

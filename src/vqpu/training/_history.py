@@ -84,10 +84,11 @@ class CheckResult(NamedTuple):
     row : dict
         The new row of the history.
     stage : int
-        0 for the stage that the answer comes from, others for what is trained before: 1 for a
-        warm-up, 2 for a network that only estimates alpha.
+        0 for the stage that decides, others for what is trained before: 1 for a warm-up, 2 for a
+        network that only estimates alpha, 3 for a generator.
     network : Module
-        The averaged network as it is now, batch norm folded. Look, do not touch.
+        The averaged network as it is now; batch norm is folded where there is a decision rule.
+        Look, do not touch.
     device : torch.device
         Where the network is.
     decision_rule : ScoringRule or None
@@ -102,6 +103,9 @@ class CheckResult(NamedTuple):
     device: torch.device
     decision_rule: Any = None
     held_out: Any = None
+
+    def __repr__(self) -> str:
+        return f"CheckResult(stage={self.stage}, row={self.row})"
 
     def log_odds(self, source: ArraySource) -> NDArray[np.float64]:
         """Return the scores of all samples of a source, if training stopped here."""

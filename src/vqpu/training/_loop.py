@@ -12,7 +12,7 @@ from torch import Tensor
 from vqpu.errors import NonFiniteLossError
 from vqpu.training._history import History, Row
 from vqpu.training._snapshots import Changing, Snapshots
-from vqpu.training._stopping import StoppingRule
+from vqpu.training._stopping import BestCheck
 
 
 class Objective(Protocol):
@@ -134,7 +134,7 @@ class TrainingResult(NamedTuple):
 def train_with_checks(
     objective: Objective,
     optimizer: torch.optim.Optimizer,
-    rule: StoppingRule,
+    rule: BestCheck,
     *,
     state: Any,
     make_row: Callable[[int, dict[str, float]], Row],
@@ -151,7 +151,7 @@ def train_with_checks(
     Parameters
     ----------
     objective, optimizer : Objective, Optimizer
-    rule : StoppingRule
+    rule : BestCheck
     state : object
         What is copied at the best check, such as the averaged module.
     make_row : callable

@@ -16,7 +16,7 @@ from vqpu.persistence._tensors import fill_modules
 from vqpu.persistence._tensors import module_tensors as tensors_of
 from vqpu.persistence._values import decode, encode
 from vqpu.training._history import History
-from vqpu.training._stopping import Best, StoppingRule
+from vqpu.training._stopping import Best, BestCheck
 
 
 class Changing(NamedTuple):
@@ -45,12 +45,12 @@ class Snapshots(NamedTuple):
     ----------
     folder : CheckpointFolder
     changing : Changing
-    rule : StoppingRule
+    rule : BestCheck
     """
 
     folder: CheckpointFolder
     changing: Changing
-    rule: StoppingRule
+    rule: BestCheck
 
     def write(self, step: int, history: History, *, is_over: bool) -> None:
         """Write the state after ``step`` steps, just checked."""
@@ -95,7 +95,12 @@ class Snapshots(NamedTuple):
         for name, memory in memories.items():
             memory.copy_(tensors.pop(f"memory.{name}"))
         fill_modules({**modules, "best": best_state}, tensors)
-        history.rows[:] = decode(header["history"], {}, ())
+        rows = decode(header["history"], {}, ())
+        if not all(isinstance(row, dict) for row in rows):
+            raise ModelFileError("its history holds other things than rows.")
+        if not -1 < header["best_check"] < len(rows):
+            raise ModelFileError(f"check {header['best_check']} is none of {len(rows)}.")
+        history.rows[:] = rows
         best = Best(header["best_value"], header["best_check"], best_state)
         self.rule.resume(len(history), best)
         return int(header["step"]), bool(header["is_over"])
@@ -105,7 +110,7 @@ class Snapshots(NamedTuple):
 def _refusing_misfits(folder: CheckpointFolder) -> Iterator[None]:
     try:
         yield
-    except (ModelFileError, KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (ModelFileError, LookupError, TypeError, ValueError, RuntimeError) as error:
         raise CheckpointError(
             f"The newest checkpoint in {folder.path} does not fit this model: {error} Use another "
             "checkpoint_dir, or the version of vqpu that wrote it."

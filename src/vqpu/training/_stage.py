@@ -15,7 +15,7 @@ from vqpu.training._history import Callback, CheckResult, Row
 from vqpu.training._loop import Objective, TrainingResult, train_with_checks
 from vqpu.training._progress import progress_reporter
 from vqpu.training._snapshots import Changing, Snapshots
-from vqpu.training._stopping import StoppingRule
+from vqpu.training._stopping import BestCheck
 
 
 class FitContext(NamedTuple):
@@ -95,7 +95,7 @@ class Stage(NamedTuple):
         For the progress shown.
     objective : Objective
     optimizer : Optimizer
-    rule : StoppingRule
+    rule : BestCheck
     state : Module
         What is copied at the best check.
     check : callable
@@ -107,8 +107,6 @@ class Stage(NamedTuple):
         What else says which training it is; checkpoints of another are refused.
     is_final : bool
         Whether the answer comes from this stage. Ctrl-C in one before leaves nothing to keep.
-    is_watched : bool
-        Whether the callback is told of its checks.
     seconds_before : float
         What the column of seconds counts from.
     """
@@ -116,14 +114,13 @@ class Stage(NamedTuple):
     title: str
     objective: Objective
     optimizer: torch.optim.Optimizer
-    rule: StoppingRule
+    rule: BestCheck
     state: nn.Module
     check: Callable[[int, dict[str, float]], CheckResult]
     budget: Budget
     folder: str | None = None
     identity: Mapping[str, Any] = {}
     is_final: bool = True
-    is_watched: bool = True
     seconds_before: float = 0.0
 
 
@@ -138,7 +135,7 @@ def run_stage(context: FitContext, stage: Stage) -> TrainingResult:
 
     def make_row(step: int, terms: dict[str, float]) -> Row:
         check = stage.check(step, terms)
-        if context.callback is not None and stage.is_watched:
+        if context.callback is not None:
             context.callback(check)
         return check.row
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.base._two_means import two_means_line
+from vqpu.errors import NonFiniteLossError
 
 Floats = NDArray[np.float64]
 
@@ -68,28 +69,20 @@ class Best(NamedTuple):
     state: Any
 
 
-class StoppingRule:
-    """Keep the state of the best check; stop after ``patience`` checks without a better one.
-
-    Parameters
-    ----------
-    signal : str
-        A key of :data:`SIGNALS`.
-    patience : int
+class BestCheck:
+    """The best check so far, and a copy of what was handed over at it.
 
     Attributes
     ----------
     best_value : float
-        The signal at the best check so far, turned so that larger is better.
+        How good it is; larger is better.
     best_check : int
-        Index of that check, -1 before the first.
+        Its index, -1 before the first.
     best_state : object
-        A copy of what was handed over at that check.
+        The copy.
     """
 
-    def __init__(self, signal: str, patience: int) -> None:
-        self.signal = SIGNALS[signal]
-        self._patience = patience
+    def __init__(self) -> None:
         self._n_checks = 0
         self._best = Best(-np.inf, -1, None)
 
@@ -110,30 +103,51 @@ class StoppingRule:
         self._n_checks, self._best = n_checks, best
 
     def update(self, row: dict[str, Any], state: Any) -> bool:
+        """Take in one check; return whether to stop."""
+        raise NotImplementedError
+
+    def _keep(self, value: float, state: Any) -> None:
+        # One assignment, so that an interruption never leaves half of it.
+        self._best = Best(value, self._n_checks, copy.deepcopy(state))
+
+
+class StoppingRule(BestCheck):
+    """Keep the state of the best check; stop after ``patience`` checks without a better one.
+
+    Parameters
+    ----------
+    signal : str
+        A key of :data:`SIGNALS`.
+    patience : int
+    """
+
+    def __init__(self, signal: str, patience: int) -> None:
+        super().__init__()
+        self.signal = SIGNALS[signal]
+        self._patience = patience
+
+    def update(self, row: dict[str, Any], state: Any) -> bool:
         """Take in one check; return whether to stop.
 
         Improvement is absolute and strict: of equal checks the first is kept.
         """
         value = float(self.signal.sign * row[self.signal.column])
-        if value > self._best.value:
-            # One assignment, so that an interruption never leaves half of it.
-            self._best = Best(value, self._n_checks, copy.deepcopy(state))
+        if not np.isfinite(value):
+            raise NonFiniteLossError(
+                f"The stopping signal {self.signal.column} is {value} at step {row.get('step')}. "
+                "Try a smaller learning_rate, and look for extreme values in X."
+            )
+        if value > self.best_value:
+            self._keep(value, state)
         self._n_checks += 1
         return self._n_checks - 1 - self.best_check >= self._patience
 
 
-class FixedBudget(StoppingRule):
-    """Train to the end of the budget and keep the last check, for methods without a signal.
-
-    Its best value is the number of checks so far: the last one counts as the best.
-    """
-
-    def __init__(self) -> None:
-        self._n_checks = 0
-        self._best = Best(0.0, -1, None)
+class FixedBudget(BestCheck):
+    """Train to the end of the budget and keep the last check, for methods without a signal."""
 
     def update(self, row: dict[str, Any], state: Any) -> bool:  # noqa: ARG002
-        """Take in one check; never stop."""
-        self._best = Best(float(self._n_checks + 1), self._n_checks, copy.deepcopy(state))
+        """Take in one check, the best by being the last; never stop."""
+        self._keep(float(self._n_checks), state)
         self._n_checks += 1
         return False

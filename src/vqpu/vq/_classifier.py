@@ -74,14 +74,15 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     n_rounds : int or None, default=None
         Rounds of training at most; None: 3 for vectors, 2 for images, which take longer. The
         unlabelled samples that look positive after a round, each to a member that was kept from
-        it, are not drawn towards the unlabelled anchor in the next. There is no next round if
-        none of them, or nearly all, look positive. One member is not enough for rounds, so it
-        trains one, as the paper does. Rounds draw the classes apart: where these truly overlap,
-        probabilities are better calibrated after 1.
+        it, are not drawn towards the unlabelled anchor in the next (or, in soft rounds, each as
+        far as it looks negative). There is no next round if none of them, or nearly all, look
+        positive. One member is not enough for rounds that leave out, so it trains one, as the
+        paper does. Rounds draw the classes apart: where these truly overlap, probabilities are
+        better calibrated after 1.
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples.
     learning_rate : float, default=0.001
-        Of Adam.
+        Of Adam; for matrices and filters Muon's is 20 times as large.
     dropout : float or None, default=None
         None: 0.5 of the units for "mlp" and 0.1 of the feature maps for "conv"; from 3,000
         samples on 0.25 and none.
@@ -355,9 +356,17 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
                 f"Invalid parameter {_GROUP + unknown[0]!r} for estimator {self!r}. Valid parts of "
                 f"the variant are {list(VARIANT_FIELDS)}."
             )
+        for name in sorted(set(params) & set(VARIANT_FIELDS)):
+            raise ParameterError(
+                f"Invalid parameter {name!r} for estimator {self!r}. It is a part of the variant: "
+                f"say {_GROUP + name!r}."
+            )
+        if parts:  # before anything is set; a variant that stays what it was keeps its name
+            variant = params.get("variant", self.variant)
+            changed = dataclasses.replace(resolve_variant(variant), **parts)
+            if changed != resolve_variant(variant):
+                params["variant"] = changed
         super().set_params(**params)
-        if parts:
-            self.variant = dataclasses.replace(resolve_variant(self.variant), **parts)
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -436,6 +445,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
 
     def _blank_modules(self) -> dict[str, nn.Module]:
         variant = self.variant_
+        variant.check()
         codebook = blank_codebook(
             self.codebook_size,
             self.vector_dim,

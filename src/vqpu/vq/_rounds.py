@@ -13,6 +13,7 @@ from vqpu.base._seeding import Stream, derive_seed, seed_torch, torch_generator
 from vqpu.base._split import Sets, Split
 from vqpu.estimators._encoder import EncoderSpec, make_ensemble
 from vqpu.nn import Augmentation
+from vqpu.priors._posterior import positive_probability
 from vqpu.training import (
     FitContext,
     RowMaker,
@@ -113,7 +114,7 @@ class Round(NamedTuple):
         if not (log_odds > 0).any():
             return None
         shares = np.zeros(len(self.split.is_positive))
-        shares[~self.split.is_positive] = 1 / (1 + np.exp(-np.clip(log_odds, -700, 700)))
+        shares[~self.split.is_positive] = positive_probability(log_odds)
         return Round(self.number + 1, self.split, shares)
 
     def identity(self) -> dict[str, str]:
