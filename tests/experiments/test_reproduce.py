@@ -624,6 +624,18 @@ def test_measures__by_hand() -> None:
     assert summarize([Record({})], metric("test_accuracy")).text == "missing"
 
 
+def test_help__names_every_item_and_is_quick() -> None:
+    program = (
+        "import sys\nfrom experiments.__main__ import main\nmain(['--help'])\nprint(*sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    words = {word.strip(",.:") for word in done.stdout.split()}
+    assert {*PAPER_ITEMS, *STUDIES} <= words
+    assert "torch" not in words
+
+
 def test_docs__every_item_is_named_and_the_paper_has_no_other_numbers() -> None:
     text = (ROOT / "docs" / "reproduce.md").read_text()
     for name in (*PAPER_ITEMS, *STUDIES):
