@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
-from vqpu.errors import FailedRunsError, InputError, ParameterError, UsageError, VqpuError
+from experiments.errors import FailedRunsError
+from experiments.registry import PAPER_ITEMS, STUDIES
+from vqpu.errors import InputError, ParameterError, UsageError, VqpuError
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
 
@@ -20,9 +22,7 @@ def reproduce(
     item: Annotated[
         str,
         typer.Argument(
-            help="table1, table2, table3, figure1, figure2, figure4, theorem, alpha-sweep, "
-            "scenarios, imbalance, sensitivity, peers or all of these; or a study: accuracy, "
-            "study, rounds, tables, metrics, priors, gaussians, tedn-rates, gan-budgets, afhq-rank."
+            help=f"{', '.join(PAPER_ITEMS)} or all of these; or a study: {', '.join(STUDIES)}."
         ),
     ],
     profile: Annotated[

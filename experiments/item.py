@@ -174,7 +174,9 @@ def study(
     """
 
     def show(records: Mapping[str, Record], _: Mapping[str, Any]) -> Summary:
-        in_order = {run_id: records[run_id] for run_id in sorted(records)}
-        return Summary(summary(finished(in_order)))
+        there = finished({run_id: records[run_id] for run_id in sorted(records)})
+        n_missing = len(records) - len(there)
+        note = f"\n{n_missing} of {len(records)} runs are missing.\n" if n_missing else ""
+        return Summary((summary(there) if there else "") + note)
 
     return Item(expand, run, show, check=check, threads=threads)

@@ -62,7 +62,9 @@ class TestJudge:
         return len(self._sample)
 
     def __call__(self, check: CheckResult) -> None:
-        """Add a row for a check."""
+        """Add a row for a check; one of a stage that decides nothing is passed over."""
+        if check.decision_rule is None:  # such as the generator's of D-GAN
+            return
         seconds, began = self.seconds, time.perf_counter()
         if self.rows and check.stage != self.rows[-1]["stage"]:
             self._epochs_before = self.rows[-1]["epoch"]

@@ -13,7 +13,8 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context, parent_process
 from typing import Any, TypeVar
 
-from vqpu.errors import FailedRunsError, VqpuError
+from experiments.errors import FailedRunsError
+from vqpu.errors import VqpuError
 
 Key = TypeVar("Key", bound=Hashable)
 

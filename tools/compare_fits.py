@@ -306,7 +306,7 @@ def run_sides(checkouts: list[Path], only: str | None) -> list[Side]:
         return [read_side(*pair) for pair in zip(checkouts, outs, strict=True)]
 
 
-def verdict(name: str, sides: list[Side]) -> str:
+def difference(name: str, sides: list[Side]) -> str:
     """Return "equal", or what is not."""
     lacking = [str(side.checkout) for side in sides if not side.cases.get(name)]
     if lacking:
@@ -326,7 +326,7 @@ def compare(base: Path, only: str | None) -> int:
     width = max(map(len, names))
     n_bad = 0
     for name in names:
-        said = verdict(name, sides)
+        said = difference(name, sides)
         n_bad += said.startswith(("MISSING", "DIFFERS"))
         print(f"{name:{width}}  {said}")
     for side in sides:

@@ -43,16 +43,16 @@ def expand(settings: Settings) -> dict[str, Config]:
 def run(config: Config, _: Path | None) -> RunResult:
     """Draw the example, cluster U, let P name the positive cluster."""
     sample = draw_toy(**config)
-    answer = cluster_toy(sample.positive, sample.unlabeled)
+    clusters = cluster_toy(sample.positive, sample.unlabeled)
     bayes = best_border()
     metrics = {
-        "positive_center": answer.positive_center,
-        "negative_center": answer.negative_center,
-        "border": answer.border,
+        "positive_center": clusters.positive_center,
+        "negative_center": clusters.negative_center,
+        "border": clusters.border,
         "unlabeled_accuracy": float(
-            (answer.predict(sample.unlabeled) == sample.is_positive).mean()
+            (clusters.predict(sample.unlabeled) == sample.is_positive).mean()
         ),
-        "population_accuracy": answer.population_accuracy(),
+        "population_accuracy": clusters.population_accuracy(),
         "best_border": bayes,
         "best_accuracy": (POSITIVE.below(bayes) + 1 - NEGATIVE.below(bayes)) / 2,
     }
@@ -130,30 +130,30 @@ def _draw(figure: Figure, done: list[Record]) -> None:
     )
     lower.set(ylabel="count", xlabel="x", title="U: hidden positives (blue), negatives (brown)")
     lower.set_ylim(0, 1.3 * (counts["hidden"] + counts["negative"]).max())  # room for names
-    _mark(lower, _answer(record))
+    _mark(lower, _clusters(record))
     used = edges[sum(counts.values()) > 0]
     for axes in (upper, lower):
         axes.set_xlim(used.min() - 2, used.max() + 3)
         tidy(axes, grid=False)
 
 
-def _answer(record: Record) -> ToyClusters:
+def _clusters(record: Record) -> ToyClusters:
     values = record.metrics or {}
     return ToyClusters(values["positive_center"], values["negative_center"])
 
 
-def _mark(axes: Any, answer: ToyClusters) -> None:
-    axes.axvline(answer.border, color=_COLORS["border"], linewidth=1.2, linestyle="--")
+def _mark(axes: Any, clusters: ToyClusters) -> None:
+    axes.axvline(clusters.border, color=_COLORS["border"], linewidth=1.2, linestyle="--")
     for center, name in (
-        (answer.positive_center, "positive"),
-        (answer.negative_center, "negative"),
+        (clusters.positive_center, "positive"),
+        (clusters.negative_center, "negative"),
     ):
         axes.axvline(center, color="black", linewidth=1.2)
         axes.annotate(
             f" {name} centre {center:.1f}", (center, 0.9), xycoords=("data", "axes fraction")
         )
     axes.annotate(
-        f" border {answer.border:.1f}", (answer.border, 0.9), xycoords=("data", "axes fraction")
+        f" border {clusters.border:.1f}", (clusters.border, 0.9), xycoords=("data", "axes fraction")
     )
 
 

@@ -23,8 +23,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.errors import FailedRunsError
 from experiments.items.peer_process import NOT_INSTALLED
-from vqpu.errors import DownloadError, FailedRunsError, InputError
+from vqpu.errors import DownloadError, InputError
 
 PEERS = {"pulearn": "0.2.0", "pu-toolbox": "1.11.0"}
 _EXTRAS = {"pu-toolbox": "[torch]"}
@@ -47,7 +48,7 @@ class PeerResult(NamedTuple):
     prior : float or None
         The class prior that it was given by its own library.
     failure : str
-        Why there is no answer; empty if there is one.
+        Why there are no predictions; empty if there are some.
     """
 
     called: NDArray[np.bool_] | None
@@ -116,7 +117,7 @@ def ask_peer(
     python: Path,
     threads: int,
 ) -> PeerResult:
-    """Fit one method of a peer and let it answer.
+    """Fit one method of a peer and let it predict.
 
     Parameters
     ----------
@@ -134,9 +135,9 @@ def ask_peer(
         As many as ours has.
     """
     with tempfile.TemporaryDirectory() as name:
-        samples, answer = Path(name) / "samples.npz", Path(name) / "answer.json"
+        samples, out = Path(name) / "samples.npz", Path(name) / "predictions.json"
         np.savez(samples, X=X, y=y, X_test=X_test)
-        command = [python, "-I", _CHILD, library, method, seed, samples, answer]
+        command = [python, "-I", _CHILD, library, method, seed, samples, out]
         try:
             done = subprocess.run(
                 [str(part) for part in command],
@@ -158,12 +159,12 @@ def ask_peer(
                 f"{library} {method} was ended by signal {-done.returncode}, most likely for want "
                 "of memory. Run it again with fewer workers."
             )
-        if done.returncode or not answer.exists():
+        if done.returncode or not out.exists():
             return PeerResult(None, None, None, _last_line(done.stderr))
-        found = json.loads(answer.read_text(encoding="utf-8"))
+        found = json.loads(out.read_text(encoding="utf-8"))
     called = np.array([call == "1" for call in found["called"]], dtype=bool)
     if len(called) != len(X_test):
-        failure = f"{len(called)} answers for {len(X_test)} samples"
+        failure = f"{len(called)} predictions for {len(X_test)} samples"
         return PeerResult(None, None, None, failure)
     return PeerResult(called, found["seconds"], found["prior"])
 

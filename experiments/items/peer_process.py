@@ -1,6 +1,6 @@
 """Methods of pulearn and pu-toolbox, run by peer_libraries.py in an environment that has only them.
 
-usage: python -I peer_process.py LIBRARY METHOD SEED samples.npz answer.json
+usage: python -I peer_process.py LIBRARY METHOD SEED samples.npz predictions.json
 
 Neither vqpu nor any true label is in reach here. Every method has its defaults. Where one needs a
 class prior it is given its own library's estimate, as that library's documentation has it.
@@ -89,7 +89,7 @@ def _end_with_the_parent() -> None:
     os._exit(1)
 
 
-def main(library: str, method: str, seed: int, samples: str, answer: str) -> None:
+def main(library: str, method: str, seed: int, samples: str, out: str) -> None:
     """Fit one method and write which test samples it calls positive."""
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     with open(samples, "rb") as file, NpzFile(file, allow_pickle=False) as arrays:
@@ -108,7 +108,7 @@ def main(library: str, method: str, seed: int, samples: str, answer: str) -> Non
         "prior": prior,
         "called": "".join("01"[int(call)] for call in called),
     }
-    Path(answer).write_text(json.dumps(found, allow_nan=False), encoding="utf-8")
+    Path(out).write_text(json.dumps(found, allow_nan=False), encoding="utf-8")
 
 
 if __name__ == "__main__":

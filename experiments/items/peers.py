@@ -94,14 +94,14 @@ def check(config: Config, data_dir: Path | None) -> None:
 
 
 def run(config: Config, data_dir: Path | None) -> RunResult:
-    """Fit one method on P and U; its answers on samples that are in neither are judged."""
+    """Fit one method on P and U; its predictions for samples that are in neither are judged."""
     problem = draw_problem(config, data_dir)
-    answer = _answer(config, problem)
-    metrics = {"seconds": answer.seconds, "prior": answer.prior, "failure": answer.failure}
-    return RunResult({**metrics, **_scores(answer.called, problem.y_test == 1)}, [])
+    found = _fit(config, problem)
+    metrics = {"seconds": found.seconds, "prior": found.prior, "failure": found.failure}
+    return RunResult({**metrics, **_scores(found.called, problem.y_test == 1)}, [])
 
 
-def _answer(config: Config, problem: Any) -> PeerResult:
+def _fit(config: Config, problem: Any) -> PeerResult:
     library, _, method = config["method"].partition(" ")
     if config["method"] == _OURS:
         return _ask_ours(config, problem)

@@ -95,7 +95,7 @@ class WideNetwork:
     ----------
     n_inputs : int
     width : int
-        Even: every hidden unit has a twin with the opposite sign of a ("asymmetric
+        Even: every hidden unit has a copy with the opposite sign of a ("asymmetric
         initialisation"), so that the outputs start at 0 however large the weights are.
     seed : int
     """

@@ -64,10 +64,6 @@ class EncoderError(VqpuError, ValueError):
     """A user's encoder that does not return ``(n, K, p)`` vectors."""
 
 
-class FailedRunsError(VqpuError, RuntimeError):
-    """Runs of an experiment that ended in an error; those that ended well are recorded."""
-
-
 class NonFiniteLossError(VqpuError, ArithmeticError):
     """The loss became NaN or infinite; the message names the step."""
 
@@ -104,8 +100,11 @@ class BrokenImageWarning(VqpuWarning):
     """Image files were left out because they cannot be decoded."""
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str:
+def did_you_mean(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
     """Return a question about the most similar of some names, to end a message with, or nothing.
+
+    ``cutoff`` is the least similarity, from 0 to 1: files that have nothing to do with each other
+    often share an ending, so they need more of it than columns.
 
     Examples
     --------
@@ -114,5 +113,5 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     """
     import difflib
 
-    similar = difflib.get_close_matches(name, names, n=1)
+    similar = difflib.get_close_matches(name, names, n=1, cutoff=cutoff)
     return f" Did you mean {similar[0]!r}?" if similar else ""

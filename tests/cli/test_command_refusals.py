@@ -109,6 +109,8 @@ WRONG_USAGE = {
     COMPARE + "--methods vq --set gamma=1": "Unknown key 'gamma' in --set",
     COMPARE + "--methods vqq --set max_steps=5": "Unknown method 'vqq'",
     COMPARE + "--methods vq,naive --set max_steps=0": "max_steps must be an integer >= 1",
+    COMPARE + "--methods naive,vq --set variant=papr": "vq: unknown variant 'papr'",
+    LABELED + "--set variant.decision=posterior": "--set variant__decision=posterior",
 }
 
 REFUSED = {

@@ -18,7 +18,7 @@ from vqpu.base._registry import METHODS, Method
 from vqpu.cli import main
 from vqpu.cli._fit import _print_comparison
 from vqpu.files import PUData
-from vqpu.files._comparison import compare
+from vqpu.files._comparison import Comparison, compare, describe_parameters
 from vqpu.persistence import _bundle
 from vqpu.persistence._model import read_extra
 
@@ -183,8 +183,10 @@ def test_rank__table_with_its_labels__known_positives_left_out(
     )
     assert everything["n_seen"] == 240
     text = run(capsys, "rank", table / "model", table / "data.csv", "--top", 3)
-    assert len(text.splitlines()) == 3
-    assert found["best"][0]["name"] in text.splitlines()[0]
+    head, first, *others = text.splitlines()
+    assert head.split() == ["place", "prob.", "score", "name"]
+    assert found["best"][0]["name"] in first
+    assert len(others) == 2
 
 
 def test_evaluate__truth__agrees_with_counting(
@@ -438,6 +440,20 @@ def test_compare__table__a_row_a_method(table: Path, capsys: pytest.CaptureFixtu
     assert all(0 <= row["recall"] <= 1 for row in found["rows"])
 
 
+def test_compare__parameters__said_which_method_gets_them() -> None:
+    told = describe_parameters(["naive", "vq"], {"n_rounds": 1, "max_steps": 40})
+    assert told == "set: n_rounds=1 for vq; max_steps=40 for naive, vq"
+
+
+def test_compare__estimates_beyond_1__explained(capsys: pytest.CaptureFixture[str]) -> None:
+    names = ("proxy_auc", "auc", "lee_liu", "recall", "precision", "f1", "called_positive")
+    row = {"method": "vq", "seconds": 1.0, **dict.fromkeys(names, 0.5)}
+    for precision, is_explained in ((1.2, True), (0.9, False)):
+        found = Comparison("case-control", 0.5, "given", (5, 5), [{**row, "precision": precision}])
+        _print_comparison(found)
+        assert ("Estimates below 0 or above 1" in capsys.readouterr().out) == is_explained
+
+
 class _Leaking:
     """Calls P and nothing of U positive: the precision of that cannot be estimated."""
 
@@ -450,6 +466,9 @@ class _Leaking:
     def set_params(self, **parameters: Any) -> _Leaking:
         vars(self).update(parameters)
         return self
+
+    def _check_parameters(self) -> None:
+        pass
 
     def fit(self, X: Any, y: Any) -> _Leaking:  # noqa: ARG002
         assert self.alpha == 0.4, "--alpha reaches methods that need it"

@@ -17,14 +17,17 @@ import pytest
 import torch
 
 import vqpu.vq._network as networks
-from experiments.judged import run_judged
+from experiments.errors import FailedRunsError
+from experiments.item import Record, RunResult, study
+from experiments.judged import TestJudge, run_judged
 from experiments.methods import make_method
 from experiments.problems import make_problem
 from experiments.reduced import run_reduced
 from experiments.variants import pooled_encoder, varied_codebook
 from experiments.workers import run_jobs
-from vqpu.errors import FailedRunsError, InputError
+from vqpu.errors import InputError
 from vqpu.rivals import NaivePUClassifier
+from vqpu.training import CheckResult
 
 SHORT: dict[str, Any] = {"max_steps": 12, "check_every": 4, "batch_size": 32, "n_members": 1}
 
@@ -261,3 +264,17 @@ def test_jobs__command_is_ended__so_are_its_workers_and_no_job_begins(
         time.sleep(0.05)
     assert not any(_is_alive(int(worker.name)) for worker in begun)
     assert sorted(places.iterdir()) == sorted(begun)
+
+
+def test_judge__a_stage_that_decides_nothing__passed_over() -> None:
+    problem = make_problem("digits-even-odd", n_positive=40, n_unlabeled=80, alpha=0.5, seed=0)
+    judge = TestJudge(problem, 10)
+    judge(CheckResult({"step": 1, "epoch": 0.1}, 3, torch.nn.Identity(), torch.device("cpu")))
+    assert judge.rows == []
+
+
+def test_study__runs_missing__says_how_many() -> None:
+    item = study(lambda _: {}, lambda *_: RunResult({}, []), lambda found: f"{len(found)} runs\n")
+    records = {"a": Record({}, {}), "b": Record({}), "c": Record({})}
+    assert item.show(records, {}).markdown == "1 runs\n\n2 of 3 runs are missing.\n"
+    assert item.show({"a": Record({}, {})}, {}).markdown == "1 runs\n"

@@ -61,7 +61,7 @@ def test_ask__an_answer__read_and_no_truth_went_over(tmp_path: Path) -> None:
         pytest.param("exit 0", "it ended without a word", id="silent"),
         pytest.param(
             """echo '{"seconds": 1, "prior": null, "called": "1"}' > "$7" """,
-            "1 answers for 2 samples",
+            "1 predictions for 2 samples",
             id="too-few",
         ),
     ],

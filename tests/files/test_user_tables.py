@@ -237,6 +237,7 @@ def test_column__cannot_be_used__refused_by_name_unless_dropped(
         ("x,d,l\n1,2\n", "Expected 3 columns, got 2"),
         ("x,d,l\n", "has no rows"),
         ("x,d,l\n1,2,0\n", "no row with the positive value '1'. Its labels are '0'"),
+        ("x,l\n1,no\n2,\n", r"value '1'. Its labels are 'no', \(empty\)\."),
         ("x,d,l\n1,2,1\n", "needs unlabelled samples too"),
         ("l\n1\n0\n", "no column left to learn from"),
     ],
@@ -444,7 +445,7 @@ BROKEN = [
 
 def test_rows_with_missing_values__skipped__listed_and_said(tmp_path: Path) -> None:
     path = write(tmp_path / "t.parquet", pa.table(INCOMPLETE))
-    with pytest.raises(InputError, match=r"on_broken=\"skip\" \(--skip-broken\)"):
+    with pytest.raises(InputError, match=r"--skip-broken.*in Python on_broken=\"skip\""):
         read_table(path, label="l", positive=1, id_column="key", cache_dir=tmp_path)
     with pytest.warns(BrokenRowWarning, match=r"4 of 6 rows cannot be used \(b: missing value in"):
         read = read_table(

@@ -22,7 +22,7 @@ from vqpu.errors import InputTypeError, ModelFileError, OutputError, ParameterEr
 from vqpu.persistence._model import read_extra
 from vqpu.report import make_report, write_report
 from vqpu.report._reported_model import read_reported_model
-from vqpu.report._summary import facts
+from vqpu.report._summary import facts, training_note
 from vqpu.report._training_sample import (
     JSON_FILE,
     MOST_LABELED,
@@ -141,6 +141,11 @@ def test_page__continuous_encodings__no_codes_to_show(tmp_path: Path) -> None:
     assert "continuous" in page
     assert '<section id="map">' not in page
     assert '<section id="galleries">' in page
+
+
+def test_training_note__members_and_holdout__says_what_was_trained_on() -> None:
+    assert training_note(1, 0, 420) == "They were trained on."
+    assert "held out from one of the 5 encoders" in training_note(5, 420, 420)
 
 
 def test_page__same_model__same_page(pictures: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from vqpu.base._registry import compared_methods
+from vqpu.cli._predict import BEYOND_BOUNDS, within_bounds
 
 Data = Annotated[
     str | None,
@@ -164,7 +165,7 @@ def compare(
     All scores are estimates from PU labels: no negatives are needed.
     """
     from vqpu.files._comparison import compare as compare_methods
-    from vqpu.files._comparison import method_parameters
+    from vqpu.files._comparison import describe_parameters, make_methods, method_parameters
     from vqpu.files._settings import fit_settings, parse_assignments
     from vqpu.files._training_data import read_sources
 
@@ -176,6 +177,10 @@ def compare(
     )  # fmt: skip
     names = [name.strip() for name in methods.split(",") if name.strip()]
     parameters = parse_assignments(assignments or [], method_parameters(names))
+    # What a method refuses is refused before a file is read.
+    make_methods(names, seed=seed, alpha=alpha, parameters=parameters)
+    if parameters and not quiet:
+        print(describe_parameters(names, parameters), file=sys.stderr)
     found = compare_methods(
         read_sources(fit_settings(None, sources), quiet=quiet).data,
         names,
@@ -217,3 +222,5 @@ def _print_comparison(found: Any) -> None:
         "better in all of them; called_positive, the share of the unlabelled called positive, "
         "should be near alpha."
     )
+    if not all(within_bounds(row) for row in found.rows):
+        print(BEYOND_BOUNDS)

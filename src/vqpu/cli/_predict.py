@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,6 +31,9 @@ SkipBroken = Annotated[
     ),
 ]
 _SHARES = ("recall", "precision", "f1", "auc", "proxy_auc")
+BEYOND_BOUNDS = (
+    "Estimates below 0 or above 1 mean that alpha or the scenario does not fit these data."
+)
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 
 
@@ -123,6 +127,7 @@ def rank(
 
 
 def _print_ranking(ranked: Ranked) -> None:
+    print(f"{'place':>5}  {'prob.':>6}  {'score':>9}  name")
     for place, (name, _, score, probability) in enumerate(ranked.best.rows(), 1):
         shown = str(name).encode("utf-8", "backslashreplace").decode()
         print(f"{place:5}  {probability:.4f}  {score:9.3f}  {shown}")
@@ -180,8 +185,10 @@ def evaluate(
     for name, value in scores.items():
         shown = f"{value:.4f}" if isinstance(value, float) else value
         print(f"{name.replace('_', ' '):18} {shown}")
-    if not all(0 <= scores[name] <= 1 for name in _SHARES if name in scores):
-        typer.echo(
-            "Estimates below 0 or above 1 mean that alpha or the scenario does not fit these data.",
-            err=True,
-        )
+    if not within_bounds(scores):
+        typer.echo(BEYOND_BOUNDS, err=True)
+
+
+def within_bounds(scores: Mapping[str, Any]) -> bool:
+    """Say whether all scores that are shares lie between 0 and 1."""
+    return all(0 <= scores[name] <= 1 for name in _SHARES if name in scores)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,6 +28,54 @@ def method_parameters(methods: Sequence[str]) -> list[str]:
     for name in methods:
         check_choice("method", name, compared_methods())
     return sorted(set().union(*(_class_of(name)().get_params() for name in methods)))
+
+
+def make_methods(
+    methods: Sequence[str], *, seed: int, alpha: float | None, parameters: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the estimators of a comparison by name; what one of them refuses is refused here.
+
+    Parameters
+    ----------
+    methods, seed, alpha, parameters
+        As in :func:`compare`.
+    """
+    known = method_parameters(methods)
+    if not methods or len(set(methods)) != len(methods):
+        raise ParameterError(f"methods must name each method once. Got {list(methods)}.")
+    check_real("alpha", alpha, 0, 1, open_low=True, optional=True)
+    for name in parameters:
+        if name not in known:
+            raise ParameterError(f"None of {list(methods)} has a parameter {name!r}.")
+    wanted = ({} if alpha is None else {"alpha": alpha}) | dict(parameters)
+    models = {name: _make(name, seed, wanted) for name in methods}
+    for name, model in models.items():
+        try:
+            model._check_parameters()
+        except ParameterError as error:
+            raise ParameterError(f"{name}: {error}") from error
+    return models
+
+
+def describe_parameters(methods: Sequence[str], parameters: Mapping[str, Any]) -> str:
+    """Return in one line which methods get which of the parameters that were set.
+
+    Parameters
+    ----------
+    methods : sequence of str
+    parameters : mapping
+
+    Examples
+    --------
+    >>> describe_parameters(["vq", "naive"], {"max_steps": 500, "codebook_size": 64})
+    'set: max_steps=500 for vq, naive; codebook_size=64 for vq'
+    """
+    own = {name: _class_of(name)().get_params() for name in methods}
+    parts = [
+        f"{key}={value} for {', '.join(name for name in methods if key in own[name])}"
+        for key, value in parameters.items()
+    ]
+    return f"set: {'; '.join(parts)}"
 
 
 def _class_of(name: str) -> Any:
@@ -98,13 +146,12 @@ def compare(
         Told the name of each method before it is fitted.
     """
     Scenario.parse(scenario)
-    _check_request(methods, alpha, parameters or {})
+    models = make_methods(methods, seed=seed, alpha=alpha, parameters=parameters or {})
     judged = _judged_rows(data.y, seed)
     rest = np.setdiff1d(np.arange(len(data.y)), judged)
     fitted: dict[str, _Fitted | VqpuError] = {}
-    for name in methods:
+    for name, model in models.items():
         report(name)
-        model = _make(name, seed, ({} if alpha is None else {"alpha": alpha}) | (parameters or {}))
         try:
             fitted[name] = _fit(model, data, rest, judged)
         except VqpuError as error:  # one method that cannot be fitted must not hide the others
@@ -118,16 +165,6 @@ def compare(
     rows.sort(key=lambda row: -row.get("proxy_auc", -1.0))
     n_positive = int(data.y[judged].sum())
     return Comparison(scenario, share, source, (n_positive, len(judged) - n_positive), rows)
-
-
-def _check_request(methods: Sequence[str], alpha: float | None, parameters: dict[str, Any]) -> None:
-    known = method_parameters(methods)
-    if not methods or len(set(methods)) != len(methods):
-        raise ParameterError(f"methods must name each method once. Got {list(methods)}.")
-    check_real("alpha", alpha, 0, 1, open_low=True, optional=True)
-    for name in parameters:
-        if name not in known:
-            raise ParameterError(f"None of {list(methods)} has a parameter {name!r}.")
 
 
 def _judged_rows(y: NDArray[np.int8], seed: int) -> NDArray[np.int64]:

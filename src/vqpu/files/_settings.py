@@ -112,6 +112,9 @@ def parse_assignments(assignments: list[str], known: Sequence[str] | None = None
     parsed: dict[str, Any] = {}
     for assignment in assignments:
         name, equals, value = assignment.partition("=")
+        if equals and name.startswith("variant."):
+            hint = f"{name.replace('.', '__')}={value}"
+            raise UsageError(f"A field of the variant is set by two underscores: --set {hint}.")
         if not equals or not name.isidentifier():
             raise UsageError(f"--set needs NAME=VALUE, as max_steps=500. Got {assignment!r}.")
         _check_name(name, "--set", _setting_names() if known is None else known)

@@ -14,7 +14,13 @@ from vqpu.report._curves import check_rows, score_histogram, stopping_curve
 from vqpu.report._drawing import draw_histogram, draw_map, draw_stopping, draw_usage
 from vqpu.report._galleries import galleries
 from vqpu.report._reported_model import ReportedModel, read_reported_model
-from vqpu.report._summary import alpha_check, changed_parameters, diagnosis_of, facts
+from vqpu.report._summary import (
+    alpha_check,
+    changed_parameters,
+    diagnosis_of,
+    facts,
+    training_note,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -95,8 +101,12 @@ def _parts_of_sample(reported: ReportedModel, seed: int) -> dict[str, Any]:
     if sample is None:
         return parts
     parts["galleries"] = galleries(sample)
+    model = reported.model
+    parts["training_note"] = training_note(
+        model.n_members_, model.n_holdout_[1], sample.n_unlabeled
+    )
     if sample.codes is not None:
-        usage = code_usage(sample.codes, sample.is_labeled, reported.model.codebook_size)
+        usage = code_usage(sample.codes, sample.is_labeled, model.codebook_size)
         found = code_map(sample, seed)
         parts |= {"usage": usage, "usage_picture": draw_usage(usage)}
         parts |= {"map": found, "map_picture": draw_map(found)}

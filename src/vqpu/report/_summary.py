@@ -146,6 +146,28 @@ def facts(reported: ReportedModel) -> list[tuple[str, str]]:
     return found
 
 
+def training_note(n_members: int, n_held_out: int, n_unlabeled: int) -> str:
+    """Return in a sentence which of the unlabelled samples were trained on.
+
+    Parameters
+    ----------
+    n_members : int
+    n_held_out : int
+        Unlabelled samples that some member is kept from.
+    n_unlabeled : int
+
+    Examples
+    --------
+    >>> training_note(1, 63, 420)
+    'Of all 420, 63 were held out and the others trained on.'
+    """
+    if not n_held_out:
+        return "They were trained on."
+    if n_members > 1:
+        return f"Each was held out from one of the {n_members} encoders and trained on by others."
+    return f"Of all {n_unlabeled:,}, {n_held_out:,} were held out and the others trained on."
+
+
 def _encoders(count: int) -> str:
     return "one encoder" if count == 1 else f"{count} encoders"
 

@@ -24,8 +24,8 @@ first ("doubtful": nearest to the border), with
 - ``image``: for images, a JPEG of at most 64 x 64 pixels in base64, else null;
 - ``row``: for tables and vectors, its values by column (at most 200 columns), else null.
 
-The samples were trained on, so their scores look better than those of fresh samples would; the
-held-out ones are in the model itself (``holdout_projections_``, ``holdout_log_odds_``).
+Most of the samples were trained on, so their scores look better than those of fresh samples would;
+those of held-out ones are in the model itself (``holdout_projections_``, ``holdout_log_odds_``).
 """
 
 from __future__ import annotations

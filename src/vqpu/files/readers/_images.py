@@ -21,7 +21,10 @@ from vqpu.files.readers._samples import ON_BROKEN, Broken, Chunk, PUData, descri
 from vqpu.files.readers._spool import cache_folder
 
 _DEFAULT_RULE = ImageRule()
-_REPAIR = 'Repair or remove such files, or leave them out with on_broken="skip" (--skip-broken).'
+_REPAIR = (
+    "Repair or remove such files, or leave them out with --skip-broken "
+    '(in Python on_broken="skip").'
+)
 
 
 def read_image_folders(

@@ -107,7 +107,8 @@ class SchemaLearner:
             warnings.warn(
                 f"Whole numbers rise from row to row in {first_few(sorted(self._counting))}, as "
                 "row numbers and ids do: they say where a row stands, not what it is. Name rows by "
-                "such a column with id_column= (--id), or leave it out with drop=[...] (--drop).",
+                "such a column with --id, or leave it out with --drop (in Python id_column= and "
+                "drop=[...]).",
                 RowNumberWarning,
                 stacklevel=5,  # where read_table was called
             )
@@ -120,8 +121,8 @@ class SchemaLearner:
             raise InputError(
                 f"Values are missing in {len(missing)} of {len(self._kinds)} columns among "
                 f"{self.n_rows} rows: {first_few(counts)}. Fill them (for text with a word such as "
-                "'missing'), leave such rows out with on_broken=\"skip\" (--skip-broken), or such "
-                "columns with drop=[...] (--drop)."
+                "'missing'), leave such rows out with --skip-broken, or such columns with --drop "
+                '(in Python on_broken="skip" and drop=[...]).'
             )
         self._warn_of_counters()
         return TableSchema(
@@ -146,7 +147,7 @@ class SchemaLearner:
             raise InputError(
                 f"{len(refused)} columns are neither numbers, booleans nor text: "
                 f"{first_few(refused)}. Convert them (dates, say, to days since some day), "
-                "or leave them out with drop=[...] (--drop)."
+                "or leave them out with --drop (in Python drop=[...])."
             )
         if not kinds:
             raise InputError("The table has no column left to learn from.")
@@ -154,8 +155,8 @@ class SchemaLearner:
         if saved:
             raise InputError(
                 f"{first_few(saved)} looks like the index of a data frame, which says where a row "
-                "stood, not what it is. Leave it out with drop=[...] (--drop), name rows by it "
-                "with id_column= (--id), or rename it if it is data."
+                "stood, not what it is. Leave it out with --drop, name rows by it with --id (in "
+                "Python drop=[...] and id_column=), or rename it if it is data."
             )
         return {name: kind for name, kind in kinds.items() if kind is not None}
 
@@ -167,6 +168,7 @@ class SchemaLearner:
         if len(known) > self._max_categories:
             raise InputError(
                 f"Column {name!r} has more than {self._max_categories} distinct texts, so it is "
-                f"hardly a category: {first_few(sorted(known))}. Leave it out with drop=[...] "
-                "(--drop), or in Python raise max_categories."
+                f"hardly a category: {first_few(sorted(known))}. If it names the rows, say so with "
+                "--id; else leave it out with --drop (in Python id_column= and drop=[...], or "
+                "raise max_categories)."
             )

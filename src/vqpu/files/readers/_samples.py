@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 ON_BROKEN = ("raise", "skip")
 ARRAY_ENDINGS = (".npy", ".npz")
 _MOST_SIBLINGS = 1000  # names in a folder that a wrong one is compared with
+_NEAR = 0.85  # how similar a name must be to be asked for: endings alone are alike
 TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".feather", ".arrow")
 
 
@@ -110,7 +111,7 @@ def check_regular_file(path: Path) -> None:
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError as error:
-        hint = did_you_mean(path.name, _siblings(path))
+        hint = did_you_mean(path.name, _siblings(path), _NEAR)
         raise InputError(f"{path} does not exist.{hint}") from error
     except OSError as error:  # a circle of symbolic links, a folder that may not be entered
         raise InputError(f"{path} cannot be read: {error.strerror}.") from error
@@ -131,9 +132,11 @@ def check_both_kinds(y: NDArray[np.int8], where: str, positive: Any, labels: lis
     if not len(y):
         raise InputError(f"{where} has no rows.")
     if not y.any():
+        known = sorted({*labels} - {""})
+        empty = ["(empty)"] if "" in labels else []
         raise InputError(
             f"{where} has no row with the positive value {str(positive)!r}. Its labels are "
-            f"{first_few(sorted(set(labels)))}."
+            f"{', '.join([*([first_few(known)] if known else []), *empty])}."
         )
     if y.all():
         raise InputError(

@@ -256,7 +256,7 @@ def numbers_of(name: str, values: Any) -> NDArray[np.float64]:
         _check_nothing_missing(name, values)
         raise InputError(
             f"Column {name!r} holds infinite values. Replace them, or leave such rows out with "
-            'on_broken="skip" (--skip-broken).'
+            '--skip-broken (in Python on_broken="skip").'
         )
     return array
 
@@ -279,7 +279,7 @@ def short_text(name: str, values: Any) -> Any:
     if longest > LONGEST_TEXT:
         raise InputError(
             f"Column {name!r} holds text of {longest} bytes, too long for a category or an id. "
-            "Leave it out with drop=[...] (--drop)."
+            "Leave it out with --drop (in Python drop=[...])."
         )
     return values.cast(pa.large_string())
 
@@ -298,8 +298,8 @@ def _check_nothing_missing(name: str, values: Any) -> None:
     if n_missing:
         raise InputError(
             f"Column {name!r} has missing values. "
-            'They are never guessed at: fill them, or leave such rows out with on_broken="skip" '
-            "(--skip-broken)."
+            "They are never guessed at: fill them, or leave such rows out with --skip-broken "
+            '(in Python on_broken="skip").'
         )
 
 
@@ -314,7 +314,7 @@ def _category_codes(column: Column, values: Any) -> NDArray[np.int64]:
         raise InputError(
             f"Column {column.name!r} has values that training never "
             f"saw: {first_few(unknown[:6].to_pylist())}. Known are {first_few(column.categories)}. "
-            'Such rows are left out with on_broken="skip" (--skip-broken).'
+            'Such rows are left out with --skip-broken (in Python on_broken="skip").'
         )
     array: NDArray[np.int64] = codes.to_numpy(zero_copy_only=False).astype(np.int64)
     return array

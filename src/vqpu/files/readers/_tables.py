@@ -322,7 +322,7 @@ def _at_first_row(
     row = f"Row {first.name!r}" if reading.id_column else f"Row {first.name} (from 0)"
     return InputError(
         f"{row} of {table.path} cannot be used: {reasons[place]}. Mend such rows (values are never "
-        'guessed at), or leave them out with on_broken="skip" (--skip-broken).'
+        'guessed at), or leave them out with --skip-broken (in Python on_broken="skip").'
     )
 
 
@@ -373,7 +373,8 @@ def _some_labels(table: TableFile, label: str) -> list[str]:
     import pyarrow.compute as pc
 
     for batch in stream(table, [label], 1):
-        return [str(value)[:50] for value in pc.unique(batch.column(label))[:6].to_pylist()]
+        values = pc.unique(batch.column(label))[:6].to_pylist()
+        return ["" if value is None else str(value)[:50] for value in values]
     return []
 
 
