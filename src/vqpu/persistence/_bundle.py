@@ -189,6 +189,6 @@ def _refuse_missing(path: Path) -> NoReturn:
     if path.exists():
         raise ModelFileError(f"{path} is a file. A model is a directory with {MANIFEST}.")
     waiting = replaced_path(path)
-    hint = did_you_mean(path.name, (place.name for place in path.parent.glob("*")))
+    hint = did_you_mean(path.name, (place.name for place in path.parent.glob("*")), cutoff=0.85)
     hint = f" {waiting} is its predecessor: rename it back." if waiting.exists() else hint
     raise ModelFileError(f"{path} does not exist.{hint}")

@@ -94,8 +94,8 @@ class VQVAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     max_epochs : int or None, default=None
         Bound on passes over X, if any.
     check_every : int or None, default=None
-        Steps between rows of the history. None: one epoch, but at least 20 steps and at most a
-        twentieth of the budget.
+        Steps between rows of the history. None: one epoch, but at most a twentieth of the budget;
+        never fewer than 20.
     n_init : int, default=4
         Starts of K-means.
     random_state : int, RandomState, Generator or None, default=None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
 from vqpu.base._source import ArraySource
@@ -107,11 +107,17 @@ class CheckResult(NamedTuple):
     def __repr__(self) -> str:
         return f"CheckResult(stage={self.stage}, row={self.row})"
 
-    def log_odds(self, source: ArraySource) -> NDArray[np.float64]:
-        """Return the scores of all samples of a source, if training stopped here."""
+    def log_odds(self, X: ArraySource | ArrayLike) -> NDArray[np.float64]:
+        """Return the scores of samples, if training stopped here.
+
+        Parameters
+        ----------
+        X : ArraySource or array-like of the shape given to ``fit``
+        """
         if self.decision_rule is None:
-            raise InputTypeError("This check is of a method that decides nothing.")
+            raise InputTypeError("This check is of a method or a stage that decides nothing.")
         rule: ScoringRule = self.decision_rule
+        source = X if isinstance(X, ArraySource) else ArraySource(np.asarray(X))
         return rule.scores(self.network, source, self.device)
 
 

@@ -76,7 +76,7 @@ def plan_budget(
     max_steps : int
     max_epochs : int or None
     check_every : int or None
-        None: one epoch, but at least 20 steps and at most a twentieth of the budget.
+        None: one epoch, but at most a twentieth of the budget; never fewer than 20.
     schedule : str
     """
     if max_epochs is not None:

@@ -59,8 +59,8 @@ class Variant:
     n_init : int, default=4
         Starts of K-means.
     check_every : int or None, default=None
-        Steps between checks. None: one epoch, but at least 20 steps and at most a twentieth of
-        the budget.
+        Steps between checks. None: one epoch, but at most a twentieth of the budget; never fewer
+        than 20.
     """
 
     encoding: str = "codes"
