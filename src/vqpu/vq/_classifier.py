@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import dataclasses
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +15,6 @@ from torch import nn
 
 from vqpu.base._labels import PULabels
 from vqpu.base._source import ArraySource
-from vqpu.errors import ParameterError
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
     EncoderSpec,
@@ -36,10 +33,9 @@ from vqpu.vq._clusters import Clusters
 from vqpu.vq._decision_rule import DecisionRule, report_trouble
 from vqpu.vq._network import Encodings, VQNetwork, blank_codebook
 from vqpu.vq._rounds import FitResult, VQSettings, run_rounds
-from vqpu.vq._variant import VARIANT_FIELDS, Variant, resolve_variant
+from vqpu.vq._variant import Variant, named_parts, resolve_variant, with_variant
 
 _ROUNDS_OF_VECTORS, _ROUNDS_OF_IMAGES = 3, 2  # see results/rounds/summary.md
-_GROUP = "variant__"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -332,11 +328,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         deep : bool
         """
         parameters = super().get_params(deep=False)
-        if deep and isinstance(self.variant, (str, Variant)):
-            with contextlib.suppress(ParameterError):  # a wrong name is told by fit
-                parts = vars(resolve_variant(self.variant))
-                parameters |= {f"{_GROUP}{name}": value for name, value in parts.items()}
-        return parameters
+        return {**parameters, **named_parts(self.variant)} if deep else parameters
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters; ``variant__anchors`` and its like change one part of the variant.
@@ -345,28 +337,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         ----------
         **params : dict
         """
-        parts = {
-            name.removeprefix(_GROUP): params.pop(name)
-            for name in list(params)
-            if name.startswith(_GROUP)
-        }
-        unknown = sorted(set(parts) - set(VARIANT_FIELDS))
-        if unknown:
-            raise ParameterError(
-                f"Invalid parameter {_GROUP + unknown[0]!r} for estimator {self!r}. Valid parts of "
-                f"the variant are {list(VARIANT_FIELDS)}."
-            )
-        for name in sorted(set(params) & set(VARIANT_FIELDS)):
-            raise ParameterError(
-                f"Invalid parameter {name!r} for estimator {self!r}. It is a part of the variant: "
-                f"say {_GROUP + name!r}."
-            )
-        if parts:  # before anything is set; a variant that stays what it was keeps its name
-            variant = params.get("variant", self.variant)
-            changed = dataclasses.replace(resolve_variant(variant), **parts)
-            if changed != resolve_variant(variant):
-                params["variant"] = changed
-        super().set_params(**params)
+        super().set_params(**with_variant(params, self.variant))
         return self
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from vqpu.base._parameters import check_choice, check_real
@@ -139,6 +139,7 @@ PAPER_FORM: dict[str, Any] = {
     "holdout": 0.0,
 }
 
+_GROUP = "variant__"  # what the names of its parts begin with
 VARIANT_FIELDS = tuple(field.name for field in fields(Variant))
 
 
@@ -157,3 +158,55 @@ def resolve_variant(variant: Any) -> Variant:
         )
     check_choice("variant", variant, tuple(VARIANTS))
     return VARIANTS[variant]
+
+
+def named_parts(variant: Any) -> dict[str, Any]:
+    """Return the parts of a variant as ``variant__NAME``, none if it is no variant.
+
+    Parameters
+    ----------
+    variant : str or Variant
+        What is wrong with it is told by ``fit``.
+    """
+    try:
+        parts = vars(resolve_variant(variant))
+    except ParameterError:
+        return {}
+    return {f"{_GROUP}{name}": value for name, value in parts.items()}
+
+
+def with_variant(params: dict[str, Any], variant: str | Variant) -> dict[str, Any]:
+    """Return parameters to set, those named ``variant__NAME`` put together as ``variant``.
+
+    A variant that stays what it was keeps its name.
+
+    Parameters
+    ----------
+    params : dict
+    variant : str or Variant
+        The one that is changed, unless ``params`` have another.
+    """
+    parts = {name: value for name, value in params.items() if name.startswith(_GROUP)}
+    plain = {name: value for name, value in params.items() if name not in parts}
+    _check_names(plain, parts)
+    if not parts:
+        return plain
+    before = resolve_variant(plain.get("variant", variant))
+    changes = {name.removeprefix(_GROUP): value for name, value in parts.items()}
+    after = replace(before, **changes)
+    return plain if after == before else {**plain, "variant": after}
+
+
+def _check_names(plain: dict[str, Any], parts: dict[str, Any]) -> None:
+    for name in plain:
+        if name in VARIANT_FIELDS:
+            raise ParameterError(
+                f"Invalid parameter {name!r} for VQKMeansClassifier. It is a part of the variant: "
+                f"say {_GROUP + name!r}."
+            )
+    for name in parts:
+        if name.removeprefix(_GROUP) not in VARIANT_FIELDS:
+            raise ParameterError(
+                f"Invalid parameter {name!r} for VQKMeansClassifier. Valid parts of the variant "
+                f"are {list(VARIANT_FIELDS)}."
+            )
