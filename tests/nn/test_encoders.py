@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from vqpu.nn import ConvEncoder, InputNormalizer, MLPEncoder, fold_batch_norm
+from vqpu.nn import ConvEncoder, InputNormalizer, MLPEncoder, VQVAEEncoder, fold_batch_norm
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,19 @@ def test_normalizer__double_input_far_from_zero__keeps_its_digits() -> None:
     )
     x = torch.tensor([[1e9 + 2e-3]], dtype=torch.float64)
     assert normalizer(x).item() == pytest.approx(2.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 32, 32), (3, 9, 13)])
+def test_vqvae__image_of_any_size__six_layers_and_no_batch_norm(shape: tuple[int, ...]) -> None:
+    encoder = VQVAEEncoder(shape, 7)
+    kinds = [type(part) for part in encoder.modules()]
+    assert kinds.count(nn.Conv2d) == 6
+    assert nn.BatchNorm2d not in kinds
+    places = (shape[1] // 2 // 2) * (shape[2] // 2 // 2)
+    assert encoder(torch.zeros(2, *shape)).shape == (2, places, 7)
+
+
+def test_vqvae__vectors__depend_on_no_other_sample_of_the_batch() -> None:
+    encoder = VQVAEEncoder((1, 12, 12), 5)
+    x = torch.randn(6, 1, 12, 12, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(encoder(x)[2:4], encoder(x[2:4]), rtol=1e-5, atol=1e-6)

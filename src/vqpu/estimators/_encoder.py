@@ -12,11 +12,13 @@ from torch import nn
 from vqpu.base._source import ArraySource, Moments
 from vqpu.errors import EncoderError, InputError
 from vqpu.nn import (
+    IMAGE_ENCODERS,
     Augmentation,
     ConvEncoder,
     EncoderEnsemble,
     InputNormalizer,
     MLPEncoder,
+    VQVAEEncoder,
     evaluating,
 )
 
@@ -34,7 +36,7 @@ class EncoderSpec(NamedTuple):
     Attributes
     ----------
     encoder : str or callable
-        "auto", "conv", "mlp", or a function of (sample_shape, output_dim).
+        "auto", "conv", "vqvae", "mlp", or a function of (sample_shape, output_dim).
     sample_shape : tuple
     output_dim : int
         Of every vector.
@@ -132,9 +134,11 @@ def build_member(spec: EncoderSpec) -> nn.Module:
     if callable(spec.encoder):
         return _call(spec.encoder, shape, spec.output_dim)
     name = ("conv" if is_image else "mlp") if spec.encoder == "auto" else spec.encoder
-    if (name == "conv") != is_image:
-        needed = "images, (n, h, w), (n, h, w, c) or (n, c, h, w)" if name == "conv" else "(n, d)"
+    if (name in IMAGE_ENCODERS) != is_image:
+        needed = "(n, d)" if is_image else "images, (n, h, w), (n, h, w, c) or (n, c, h, w)"
         raise InputError(f"encoder={name!r} needs {needed}. Got samples of shape {shape}.")
+    if name == "vqvae":
+        return VQVAEEncoder(shape, spec.output_dim)
     if is_image:
         return ConvEncoder(shape, spec.output_dim, spec.dropout)
     return MLPEncoder(shape, spec.output_dim, spec.n_vectors, spec.dropout)

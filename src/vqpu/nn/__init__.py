@@ -10,10 +10,12 @@ from vqpu.nn._decoders import Autoencoder as Autoencoder
 from vqpu.nn._decoders import ConvDecoder as ConvDecoder
 from vqpu.nn._decoders import MLPDecoder as MLPDecoder
 from vqpu.nn._encoders import ENCODERS as ENCODERS
+from vqpu.nn._encoders import IMAGE_ENCODERS as IMAGE_ENCODERS
 from vqpu.nn._encoders import ConvEncoder as ConvEncoder
 from vqpu.nn._encoders import EncoderEnsemble as EncoderEnsemble
 from vqpu.nn._encoders import InputNormalizer as InputNormalizer
 from vqpu.nn._encoders import MLPEncoder as MLPEncoder
+from vqpu.nn._encoders import VQVAEEncoder as VQVAEEncoder
 from vqpu.nn._encoders import evaluating as evaluating
 from vqpu.nn._encoders import fold_batch_norm as fold_batch_norm
 from vqpu.nn._gan import Discriminator as Discriminator

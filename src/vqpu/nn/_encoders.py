@@ -99,6 +99,46 @@ class ConvEncoder(nn.Module):
         return vectors
 
 
+class VQVAEEncoder(nn.Module):
+    """The encoder of the usual VQ-VAE: six convolutional layers, one residual block, no batch norm.
+
+    Two layers of 4 x 4 and stride 2 to 64 and 128 feature maps, one of 3 x 3, a residual block of
+    3 x 3 and 1 x 1, one of 1 x 1 to p; every place of the last feature map is one vector. m = 512
+    and p = 64, which the paper states, are the defaults of the autoencoder that this is part of.
+
+    Parameters
+    ----------
+    input_shape : tuple (channels, height, width)
+        Height and width are at least 8.
+    vector_dim : int
+        p, the dimension of every vector.
+    """
+
+    def __init__(self, input_shape: tuple[int, ...], vector_dim: int) -> None:
+        super().__init__()
+        self.down = nn.Sequential(
+            nn.Conv2d(input_shape[0], 64, 4, 2, 1),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(64, 128, 4, 2, 1),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(128, 128, 3, 1, 1),
+        )
+        self.residual = nn.Sequential(
+            nn.ReLU(),
+            nn.Conv2d(128, 32, 3, 1, 1, bias=False),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(32, 128, 1, bias=False),
+        )
+        self.last = nn.Conv2d(128, vector_dim, 1)
+        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    def forward(self, x: Tensor) -> Tensor:
+        features = self.down(x.contiguous(memory_format=torch.channels_last))
+        features = self.last(torch.relu(features + self.residual(features)))
+        vectors: Tensor = features.permute(0, 2, 3, 1).flatten(1, 2)
+        return vectors
+
+
 class MLPEncoder(nn.Module):
     """Two hidden layers for tables, ending in K vectors.
 
@@ -164,7 +204,8 @@ def _folded_layers(layers: list[nn.Module]) -> list[nn.Module]:
     return folded
 
 
-ENCODERS = ("conv", "mlp")
+IMAGE_ENCODERS = ("conv", "vqvae")
+ENCODERS = (*IMAGE_ENCODERS, "mlp")
 
 
 class EncoderEnsemble(nn.Module):

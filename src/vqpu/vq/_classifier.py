@@ -48,8 +48,9 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
 
     Parameters
     ----------
-    encoder : {"auto", "conv", "mlp"} or callable, default="auto"
-        "auto" takes "conv" for images and "mlp" for vectors. A callable gets
+    encoder : {"auto", "conv", "vqvae", "mlp"} or callable, default="auto"
+        "auto" takes "conv" for images and "mlp" for vectors; "vqvae" is a VQ-VAE's encoder for
+        images, without batch norm and dropout. A callable gets
         ``(sample_shape, vector_dim)`` and returns a module that turns normalised float32 samples
         of shape ``(n, *sample_shape)`` (images: channels, height, width) into ``(n, K, p)``.
     augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
