@@ -2,12 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.loopback import BODY, Server, names, serving
 from vqpu.datasets import DATASETS
-from vqpu.datasets._fetch import Patience, check_address, download
+from vqpu.datasets._catalogue import Remote
+from vqpu.datasets._fetch import Patience, check_address, check_host, download
 from vqpu.errors import DownloadError
 
 SHORT = Patience(silence=0.4, window=0.3, least_bytes=1 << 20)
@@ -159,3 +161,47 @@ def test_catalogue__every_remote__https_and_sha256() -> None:
             assert dataset.digests[remote.place] == remote.sha256
             for address in remote.addresses:
                 check_address(address, local=False)
+
+
+@pytest.mark.parametrize(
+    ("peer", "sound"),
+    [
+        ("93.184.216.34", True),
+        ("2606:2800:220:1:248:1893:25c8:1946", True),
+        ("127.0.0.1", False),
+        ("10.0.0.1", False),
+        ("172.16.0.1", False),
+        ("192.168.1.1", False),
+        ("169.254.169.254", False),
+        ("::1", False),
+        ("::ffff:10.0.0.1", False),
+        ("fe80::1%eth0", False),
+        ("fd00::1", False),
+        ("0.0.0.0", False),
+    ],
+)
+def test_check_host__every_address_of_the_name_must_be_public(
+    peer: str, sound: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look_up(*_: object, **__: object) -> list[tuple[Any, ...]]:
+        return [(0, 0, 0, "", ("93.184.216.34", 443)), (0, 0, 0, "", (peer, 443))]
+
+    monkeypatch.setattr("socket.getaddrinfo", look_up)
+    if sound:
+        check_host("https://example.org/a")
+        return
+    with pytest.raises(DownloadError, match="is not a public address"):
+        check_host("https://example.org/a")
+
+
+def test_download__name_of_a_private_address__refused_before_it_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    private = [(0, 0, 0, "", ("169.254.169.254", 443))]
+    monkeypatch.setattr("socket.getaddrinfo", lambda *_, **__: private)
+    remote = Remote("a", ("https://example.org/a",), 3, "0" * 64)
+    with pytest.raises(DownloadError, match=r"169\.254\.169\.254 is not a public address"):
+        download(remote, tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -6,9 +6,11 @@ redirect may lead, and how much and how slowly a server may send.
 
 from __future__ import annotations
 
+import ipaddress
 import logging
 import os
 import shutil
+import socket
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator
@@ -186,6 +188,8 @@ def _get(address: str, file: _Bounded, patience: Patience) -> None:
     is_local = _is_local(address)
     for _ in range(_MOST_REDIRECTS + 1):
         check_address(address, local=is_local)
+        if not is_local and not _has_proxy(address):  # a proxy is the user's own choice
+            check_host(address)
         with ExitStack() as opened:  # pooch closes no connection that ends in an error
             fetch = pooch.HTTPDownloader(
                 chunk_size=_CHUNK,
@@ -227,6 +231,42 @@ def check_address(address: str, *, local: bool) -> None:
             f"{address} is refused: only https addresses are fetched, and no redirect may lead "
             "away from https."
         )
+
+
+def check_host(address: str) -> None:
+    """Refuse an address whose host is not on the public net.
+
+    Parameters
+    ----------
+    address : str
+        Looked up by name; a server may be asked through nothing else.
+    """
+    parts = urllib.parse.urlsplit(address)
+    found = socket.getaddrinfo(parts.hostname, parts.port or 443, type=socket.SOCK_STREAM)
+    for *_, peer in found:
+        check_peer(str(peer[0]), address)
+
+
+def check_peer(peer: str, address: str) -> None:
+    """Refuse a server whose IP address is not public.
+
+    Parameters
+    ----------
+    peer : str
+        Its IP address.
+    address : str
+        For the message.
+    """
+    ip: Any = ipaddress.ip_address(peer.split("%")[0])
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    if not ip.is_global:
+        raise DownloadError(f"{address} is refused: {ip} is not a public address.")
+
+
+def _has_proxy(address: str) -> bool:
+    from requests.utils import get_environ_proxies
+
+    return bool(get_environ_proxies(address))
 
 
 def _is_local(address: str) -> bool:
