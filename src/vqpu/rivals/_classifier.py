@@ -22,8 +22,7 @@ from vqpu.estimators._encoder import (
     resolve_dropout,
 )
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
-from vqpu.estimators._parameters import check_parameters
-from vqpu.estimators._validation import check_prediction_data, check_training_data
+from vqpu.estimators._validation import check_parameters, check_prediction_data, check_training_data
 from vqpu.nn import fold_batch_norm
 from vqpu.rivals._logit import LogitRule, PooledLogit
 from vqpu.rivals._training import LogitSettings, LogitTraining, Trained

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from vqpu.base._parameters import check_choice, check_real
 from vqpu.base._split import BalancedBatches
-from vqpu.estimators._parameters import check_parameters
+from vqpu.estimators._validation import check_parameters
 from vqpu.priors._posterior import best_bin_alpha
 from vqpu.rivals._classifier import LogisticClassifier
 from vqpu.rivals._logit import Floats, Indices, PooledLogit, balanced_cross_entropy

@@ -25,8 +25,7 @@ from vqpu.base._two_means import two_means_codes
 from vqpu.errors import CollapsedCodesWarning, InputError
 from vqpu.estimators._encoder import EncoderSpec, blank_ensemble, make_ensemble
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
-from vqpu.estimators._parameters import check_parameters
-from vqpu.estimators._validation import check_prediction_data, check_samples
+from vqpu.estimators._validation import check_parameters, check_prediction_data, check_samples
 from vqpu.nn import (
     Augmentation,
     Autoencoder,

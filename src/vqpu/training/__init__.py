@@ -1,6 +1,5 @@
 """The training loop and its parts: feeds, weight averaging, stopping, history, progress, stages."""
 
-from vqpu.training._averaging import WeightAverage as WeightAverage
 from vqpu.training._feed import Feed as Feed
 from vqpu.training._feed import encode_batches as encode_batches
 from vqpu.training._feed import make_feeds as make_feeds
@@ -13,6 +12,7 @@ from vqpu.training._loop import SCHEDULES as SCHEDULES
 from vqpu.training._loop import TrainingResult as TrainingResult
 from vqpu.training._loop import descend as descend
 from vqpu.training._optimizers import OPTIMIZERS as OPTIMIZERS
+from vqpu.training._optimizers import WeightAverage as WeightAverage
 from vqpu.training._snapshots import Changing as Changing
 from vqpu.training._stage import FitContext as FitContext
 from vqpu.training._stage import Stage as Stage

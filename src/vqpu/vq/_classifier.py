@@ -24,8 +24,7 @@ from vqpu.estimators._encoder import (
     resolve_dropout,
 )
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
-from vqpu.estimators._parameters import check_parameters
-from vqpu.estimators._validation import check_prediction_data, check_training_data
+from vqpu.estimators._validation import check_parameters, check_prediction_data, check_training_data
 from vqpu.priors._posterior import Posterior, theoretical_alpha
 from vqpu.training import Callback, FitContext, History
 from vqpu.vq._check import fold_network

@@ -7,7 +7,7 @@ from typing import Any
 
 from vqpu.base._parameters import check_choice, check_real
 from vqpu.errors import ParameterError
-from vqpu.estimators._parameters import check_parameters
+from vqpu.estimators._validation import check_parameters
 from vqpu.training import SIGNALS
 from vqpu.vq._decision_rule import DECISIONS
 from vqpu.vq._network import ENCODINGS
