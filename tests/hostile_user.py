@@ -54,10 +54,10 @@ def zip_of(change: Callable[[bytes], bytes] = lambda data: data, /, **members: b
 
 
 def zeros_in_one_page() -> bytes:
-    """A Parquet file of ten kilobytes with a page of 240 MB."""
+    """A Parquet file of ten kilobytes with a page of 160 MB."""
     sink = io.BytesIO()
     parquet.write_table(
-        pa.table({"x": np.zeros(30_000_000), "l": np.zeros(30_000_000, bool)}),
+        pa.table({"x": np.zeros(20_000_000), "l": np.zeros(20_000_000, bool)}),
         sink,
         compression="zstd",
         use_dictionary=False,

@@ -106,7 +106,7 @@ class Stage(NamedTuple):
     identity : mapping
         What else says which training it is; checkpoints of another are refused.
     is_final : bool
-        Whether the answer comes from this stage. Ctrl-C in one before leaves nothing to keep.
+        Whether this stage decides. Ctrl-C in one before leaves nothing to keep.
     seconds_before : float
         What the column of seconds counts from.
     """

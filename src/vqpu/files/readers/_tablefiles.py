@@ -18,7 +18,7 @@ _MOST_ROWS = 1 << 16
 _CSV_BLOCK = 1 << 19
 # A row group of Parquet or a batch of Feather may unpack to this many bytes, or to so many times
 # the file's. A batch is held whole, of a row group one page of a column, which is small as a rule.
-_MOST_UNPACKED = 200_000_000
+_MOST_UNPACKED = 1 << 27
 _GROUP_RATIO, _BATCH_RATIO = 100, 16
 _ARROW_TYPES = {"number": "float64", "boolean": "bool", "category": "string"}
 
