@@ -80,6 +80,11 @@ class Handler(BaseHTTPRequestHandler):
             if self.server.closing.wait(0.1):
                 return
 
+    def send_drip_header(self, _: str) -> None:
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nX-Long: ")
+        while not self.server.closing.wait(0.02):
+            self.wfile.write(b"x")
+
     def send_silent(self, _: str) -> None:
         self.server.closing.wait(30)
 

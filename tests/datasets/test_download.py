@@ -56,6 +56,7 @@ def test_download__another_file_there__left_alone(server: Server, tmp_path: Path
         ("cut", "cannot be fetched: .*100000 bytes read.* Nothing was kept; fetch again"),
         ("packed", "cannot be fetched: .*"),
         ("drip", "sent [0-9]+ bytes in 0 seconds, too slow to wait for. Nothing was kept"),
+        ("drip_header", "did not answer within 0.7 seconds"),
         ("status/404", "answers 404"),
         ("status/500", "answers 500"),
         ("nonsense", "cannot be fetched: .*SSH"),

@@ -11,6 +11,7 @@ import logging
 import os
 import shutil
 import socket
+import threading
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator
@@ -195,17 +196,46 @@ def _get(address: str, file: _Bounded, patience: Patience) -> None:
                 chunk_size=_CHUNK,
                 timeout=patience.silence,
                 headers={"Accept-Encoding": "identity", "User-Agent": "vqpu"},
-                hooks={"response": partial(_look_at, opened)},
+                hooks={"response": partial(_look_at, opened, answered := threading.Event())},
                 allow_redirects=False,
                 **({"proxies": {"http": None}} if is_local else {}),
             )
             try:
-                fetch(address, file, None)
+                _within(partial(fetch, address, file, None), answered, address, patience)
             except _RedirectError as error:
                 address = urllib.parse.urljoin(address, error.location)
             else:
                 return
     raise DownloadError(f"{address} is reached by more than {_MOST_REDIRECTS} redirects.")
+
+
+def _within(
+    fetch: Callable[[], object], answered: threading.Event, address: str, patience: Patience
+) -> None:
+    """Fetch, but give up where the headers have not all come in time.
+
+    The timeout of requests starts anew with every byte: the test of headers that drip
+    (tests/datasets/test_download.py, "drip_header") shows it, hence a clock of our own. The thread
+    that is given up on ends with the process, and what it would write to is closed.
+    """
+    raised: list[BaseException] = []
+    seconds = patience.silence + patience.window
+
+    def work() -> None:
+        try:
+            fetch()
+        except BaseException as error:  # raised again where somebody waits
+            raised.append(error)
+        finally:
+            answered.set()
+
+    worker = threading.Thread(target=work, daemon=True)
+    worker.start()
+    if not answered.wait(seconds):
+        raise DownloadError(f"{address} did not answer within {seconds:g} seconds.")
+    worker.join()
+    if raised:
+        raise raised[0]
 
 
 class _RedirectError(Exception):
@@ -216,7 +246,8 @@ class _RedirectError(Exception):
         self.location = location
 
 
-def _look_at(opened: ExitStack, response: Any, **_: object) -> None:
+def _look_at(opened: ExitStack, answered: threading.Event, response: Any, **_: object) -> None:
+    answered.set()
     opened.callback(response.close)
     if response.is_redirect:
         raise _RedirectError(response.headers["Location"])
