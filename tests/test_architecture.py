@@ -19,11 +19,12 @@ ALLOWED: dict[str, set[str]] = {
     "scenarios": {"errors", "base"},
     "nn": set(),
     "persistence": {"", "errors", "base"},
+    "trees": {"errors", "base"},
     "priors": {"errors", "base", "scenarios"},
     "metrics": {"errors", "base", "scenarios"},
     "training": {"errors", "base", "nn", "persistence"},
     "estimators": {"", "errors", "base", "nn", "persistence", "priors", "training"},
-    "vq": {"errors", "base", "nn", "persistence", "priors", "training", "estimators"},
+    "vq": {"errors", "base", "nn", "persistence", "priors", "trees", "training", "estimators"},
     "rivals": {
         "", "errors", "base", "scenarios", "nn", "persistence", "priors", "training", "estimators",
         "vq",
@@ -45,6 +46,7 @@ ALLOWED: dict[str, set[str]] = {
 FORBIDDEN: dict[str, set[str]] = {
     "persistence": {"sklearn"},
     "nn": {"sklearn"},
+    "trees": {"torch", "sklearn"},
     "training": {"sklearn"},
     "datasets": {"torch"},
     "metrics": {"torch"},

@@ -26,7 +26,7 @@ from vqpu.nn import (
 _MLP_DROPOUT = (0.5, 0.25)
 _CONV_DROPOUT = (0.1, 0.0)
 _FEW_SAMPLES = 3_000
-_MEMBERS = 5
+MEMBERS = 5
 _VECTORS_FOR_ONE_MEMBER = 30_000  # vectors are cheap: several members pay up to here
 
 
@@ -59,7 +59,7 @@ def count_members(n_members: int | None, source: ArraySource) -> int:
     if n_members is not None:
         return int(n_members)
     limit = _FEW_SAMPLES if source.is_image else _VECTORS_FOR_ONE_MEMBER
-    return _MEMBERS if len(source) < limit else 1
+    return MEMBERS if len(source) < limit else 1
 
 
 def resolve_dropout(dropout: float | None, source: ArraySource) -> float:

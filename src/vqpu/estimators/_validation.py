@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -118,14 +118,23 @@ def _validated(estimator: Any, X: Any, y: Any, *, reset: bool, allow_nd: bool) -
 AUGMENTATIONS = ("auto", "none", "shift", "flip", "flip+shift")
 
 
-def _check_encoder(name: str, value: Any) -> None:
+def check_encoder(name: str, value: Any, others: Sequence[str] = ()) -> None:
+    """Raise unless ``value`` names an encoder, one of ``others`` too, or is a function.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+    others : sequence of str
+        Encoders of this estimator that are no networks.
+    """
     if isinstance(value, nn.Module):
         raise ParameterError(
             "encoder must be a name or a function of (sample_shape, vector_dim) that returns a "
             "new module, so that every fit starts afresh. Got a module instead."
         )
     if not callable(value):
-        check_choice(name, value, ["auto", *ENCODERS])
+        check_choice(name, value, ["auto", *ENCODERS, *others])
 
 
 def _check_verbose(name: str, value: Any) -> None:
@@ -140,7 +149,7 @@ def _check_device(name: str, value: Any) -> None:
 
 
 _CHECKS: dict[str, Callable[[str, Any], None]] = {
-    "encoder": _check_encoder,
+    "encoder": check_encoder,
     "n_members": partial(check_integer, low=1, optional=True),
     "n_vectors": partial(check_integer, low=1),
     "vector_dim": partial(check_integer, low=1),

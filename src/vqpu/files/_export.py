@@ -20,6 +20,7 @@ from vqpu.errors import ExportError, MissingDependencyError, UsageError
 from vqpu.nn import project_on_anchors
 from vqpu.persistence._targets import check_target, writing
 from vqpu.vq._classifier import VQKMeansClassifier
+from vqpu.vq._network import VQNetwork
 
 COLUMNS_KEY = "vqpu.columns"
 SCORE_TOLERANCE = 1e-4
@@ -70,6 +71,7 @@ class ScoringGraph(nn.Module):
 
     def __init__(self, model: VQKMeansClassifier, *, channels_last: bool) -> None:
         super().__init__()
+        assert isinstance(model._folded, VQNetwork)
         self.network = model._folded
         self.channels_last = channels_last
         rule = model.decision_rule_

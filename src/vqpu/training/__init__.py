@@ -13,6 +13,7 @@ from vqpu.training._loop import TrainingResult as TrainingResult
 from vqpu.training._loop import descend as descend
 from vqpu.training._optimizers import OPTIMIZERS as OPTIMIZERS
 from vqpu.training._optimizers import WeightAverage as WeightAverage
+from vqpu.training._progress import progress_reporter as progress_reporter
 from vqpu.training._snapshots import Changing as Changing
 from vqpu.training._stage import FitContext as FitContext
 from vqpu.training._stage import Stage as Stage

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,8 +16,10 @@ from torch import nn
 
 from vqpu.base._labels import PULabels
 from vqpu.base._source import ArraySource
+from vqpu.errors import InputError, ModelFileError
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
+    MEMBERS,
     EncoderSpec,
     blank_ensemble,
     count_members,
@@ -24,17 +27,34 @@ from vqpu.estimators._encoder import (
     resolve_dropout,
 )
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
-from vqpu.estimators._validation import check_parameters, check_prediction_data, check_training_data
+from vqpu.estimators._validation import (
+    check_encoder,
+    check_parameters,
+    check_prediction_data,
+    check_training_data,
+)
+from vqpu.nn import Codebook
 from vqpu.priors._posterior import Posterior, theoretical_alpha
 from vqpu.training import Callback, FitContext, History
+from vqpu.trees import TreeSizes
 from vqpu.vq._check import fold_network
 from vqpu.vq._clusters import Clusters
 from vqpu.vq._decision_rule import DecisionRule, report_trouble
 from vqpu.vq._network import Encodings, VQNetwork, blank_codebook
-from vqpu.vq._rounds import FitResult, VQSettings, run_rounds
+from vqpu.vq._rounds import FitResult, TrainRound, VQSettings, run_rounds, train_networks
+from vqpu.vq._tree_network import TreeNetwork, blank_tree_network
+from vqpu.vq._tree_rounds import (
+    MOST_TREES,
+    TREES,
+    TreeRounds,
+    check_tree_variant,
+    growth_settings,
+    is_trees,
+)
 from vqpu.vq._variant import Variant, named_parts, resolve_variant, with_variant
 
 _ROUNDS_OF_VECTORS, _ROUNDS_OF_IMAGES = 3, 2  # see results/rounds/summary.md
+_ROUNDS_OF_TREES = 1
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -47,20 +67,21 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
 
     Parameters
     ----------
-    encoder : {"auto", "conv", "vqvae", "mlp"} or callable, default="auto"
+    encoder : {"auto", "conv", "vqvae", "mlp", "trees"} or callable, default="auto"
         "auto" takes "conv" for images and "mlp" for vectors; "vqvae" is a VQ-VAE's encoder for
-        images, without batch norm and dropout. A callable gets
+        images, without batch norm and dropout; "trees" are boosted trees for tables, a vector a
+        member, which take seconds, missing values and categories. A callable gets
         ``(sample_shape, vector_dim)`` and returns a module that turns normalised float32 samples
         of shape ``(n, *sample_shape)`` (images: channels, height, width) into ``(n, K, p)``.
     augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
         Random changes of training images. "auto" shifts grey images and also mirrors colour
         images; say "shift" where a mirrored image means something else, as digits do.
     max_steps : int, default=4000
-        Bound on optimisation steps of a round.
+        Bound on optimisation steps of a round; with trees on those of a member, 300 at most.
     n_members : int or None, default=None
         Encoders that are trained side by side and answer together. Each is kept from a part of
         the samples of its own, so that every sample is judged by an encoder that never saw it.
-        None: 5 below 3,000 images or 30,000 vectors, else 1.
+        None: 5 below 3,000 images or 30,000 vectors, else 1; with trees always 5.
     random_state : int, RandomState, Generator or None, default=None
         Seed of everything random.
     device : str, default="auto"
@@ -78,7 +99,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples.
     learning_rate : float, default=0.001
-        Of Adam; for matrices and filters Muon's is 20 times as large.
+        Of Adam; for matrices and filters Muon's is 20 times as large, that of trees 100 times.
     dropout : float or None, default=None
         None: 0.5 of the units for "mlp" and 0.1 of the feature maps for "conv"; from 3,000
         samples on 0.25 and none.
@@ -120,7 +141,9 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     decision_rule_ : DecisionRule
         How s(x) or the codes of a sample become its score.
     network_ : torch.nn.Module
-        Averaged encoder and codebook of the chosen check.
+        Averaged encoder, or trees, and codebook of the chosen check.
+    tree_sizes_ : TreeSizes
+        With trees only: how many trees, nodes and sets of categories there are.
     history_ : History
         A row a check of every round: terms of the loss, signals, share called positive, codes in
         use, seconds; ``top_distance`` marks the last round's five checks with the largest centre
@@ -216,14 +239,15 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     n_holdout_: tuple[int, int] = field(init=False)
     n_members_: int = field(init=False)
     n_steps_: int = field(init=False)
-    network_: VQNetwork = field(init=False)
+    network_: VQNetwork | TreeNetwork = field(init=False)
     positive_share_: float = field(init=False)
     stop_reason_: str = field(init=False)
     theoretical_alpha_: float = field(init=False)
+    tree_sizes_: TreeSizes = field(init=False)
     variant_: Variant = field(init=False)
     _device: torch.device = field(init=False)
     _dropout: float = field(init=False)
-    _folded: VQNetwork = field(init=False)
+    _folded: VQNetwork | TreeNetwork = field(init=False)
 
     _saved: ClassVar[tuple[str, ...]] = (
         "n_features_in_", "input_shape_", "classes_", "network_", "history_", "best_check_",
@@ -231,7 +255,9 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         "theoretical_alpha_", "positive_share_", "holdout_projections_", "holdout_log_odds_",
         "decision_rule_", "variant_", "_dropout",
     )  # fmt: skip
-    _records: ClassVar[tuple[type, ...]] = (History, DecisionRule, Clusters, Posterior, Variant)
+    _records: ClassVar[tuple[type, ...]] = (
+        History, DecisionRule, Clusters, Posterior, Variant, TreeSizes,
+    )  # fmt: skip
 
     def fit(
         self,
@@ -271,7 +297,12 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         with opened_fit(
             self, source, labels, settings.spec, request, holdout=self.holdout
         ) as context:
-            self._set_fitted(run_rounds(context, settings), settings, context, labels)
+            if settings.trees is None:
+                train_round: TrainRound = partial(train_networks, context, settings)
+            else:
+                train_round = TreeRounds(context, settings).train
+            rounds = run_rounds(context, settings, train_round)
+            self._set_fitted(rounds, settings, context, labels)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -358,8 +389,12 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         return int(self.cluster_centers_.shape[1])
 
     def _check_parameters(self) -> None:
-        check_parameters(self.get_params(deep=False))
+        parameters = self.get_params(deep=False)
+        check_encoder("encoder", parameters.pop("encoder"), (TREES,))
+        check_parameters(parameters)
         resolve_variant(self.variant).check()
+        if is_trees(self.encoder):
+            check_tree_variant(resolve_variant(self.variant))
 
     def _settings(self, source: ArraySource) -> VQSettings:
         """Resolve the parameters for the data of a fit."""
@@ -368,6 +403,8 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
             default = _ROUNDS_OF_IMAGES
         n_members = count_members(self.n_members, source)
         dropout = resolve_dropout(self.dropout, source)
+        if is_trees(self.encoder):
+            return self._tree_settings(source, variant)
         return VQSettings(
             self._spec(source.sample_shape, variant, dropout, n_members),
             variant,
@@ -380,6 +417,27 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
             self.max_epochs,
             self.patience,
             default if self.n_rounds is None else int(self.n_rounds),
+        )
+
+    def _tree_settings(self, source: ArraySource, variant: Variant) -> VQSettings:
+        if source.is_image:
+            raise InputError(
+                f"encoder='trees' needs (n, d). Got samples of shape {source.sample_shape}."
+            )
+        n_members = MEMBERS if self.n_members is None else int(self.n_members)
+        return VQSettings(
+            self._spec(source.sample_shape, variant, 0.0, n_members),
+            variant,
+            self.codebook_size,
+            self.vector_dim,
+            resolve_augmentation("none", source),
+            self.batch_size,
+            self.learning_rate,
+            min(self.max_steps, self.max_epochs or MOST_TREES, MOST_TREES),
+            self.max_epochs,
+            self.patience,
+            _ROUNDS_OF_TREES if self.n_rounds is None else int(self.n_rounds),
+            growth_settings(len(source), source.sample_shape[0], self.learning_rate),
         )
 
     def _spec(
@@ -401,8 +459,10 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         training.history.mark_largest("center_distance", 5, "top_distance")
         self.history_, self.best_check_ = training.history, training.best_check
         self.n_steps_ = int(self.history_[-1]["step"])
-        self.stop_reason_ = stop_reason(training, self.max_steps)
+        self.stop_reason_ = stop_reason(training, settings.max_steps)
         self.network_, self._folded, self._device = training.state, last.network, context.device
+        if isinstance(training.state, TreeNetwork):
+            self.tree_sizes_ = training.state.encoder.arrays.sizes
         self.variant_, self._dropout = settings.variant, settings.spec.dropout
         self.n_members_, self.n_holdout_ = settings.spec.n_members, context.split.n_holdout
         self.classes_, self.input_shape_ = labels.classes, context.source.sample_shape
@@ -423,9 +483,21 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
             encoding=variant.encoding,
             moving_anchors=variant.anchors == "moving",
         )
+        if hasattr(self, "tree_sizes_"):
+            return {"network_": self._blank_trees(codebook)}
         spec = self._spec(self.input_shape_, variant, self._dropout, self.n_members_)
         return {"network_": VQNetwork(blank_ensemble(spec), codebook, variant.encoding)}
 
+    def _blank_trees(self, codebook: Codebook) -> TreeNetwork:
+        if not isinstance(self.tree_sizes_, TreeSizes) or len(self.input_shape_) != 1:
+            raise ModelFileError(f"{self.tree_sizes_!r:.100} are no sizes of trees for a table.")
+        (n_features,) = self.input_shape_
+        return blank_tree_network(self.tree_sizes_, n_features, self.n_members_, codebook)
+
     def _attach(self, modules: Mapping[str, Any], device: torch.device) -> None:
         self.network_, self._device = modules["network_"], device
-        self._folded = fold_network(self.network_)
+        if isinstance(self.network_, TreeNetwork):
+            self.network_.encoder.check()
+            self._folded: VQNetwork | TreeNetwork = self.network_
+        else:
+            self._folded = fold_network(self.network_)
