@@ -30,8 +30,8 @@ ALLOWED: dict[str, set[str]] = {
         "vq",
     },
     "files": {
-        "errors", "base", "scenarios", "nn", "persistence", "priors", "metrics", "estimators", "vq",
-        "rivals",
+        "errors", "base", "scenarios", "nn", "persistence", "priors", "trees", "metrics",
+        "estimators", "vq", "rivals",
     },
     "datasets": {"errors", "base", "scenarios", "persistence", "files"},
     "report": {
@@ -140,6 +140,7 @@ def test_import_vqpu__loads_nothing_heavy() -> None:
         ["data", "--help"],
         ["data", "fetch", "--help"],
         *([name, "--help"] for name in ("fit", "predict", "rank", "inspect", "evaluate", "export")),
+        ["explain", "--help"],
         ["compare", "--help"],
         ["report", "--help"],
     ],

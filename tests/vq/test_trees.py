@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import pickle
+import tracemalloc
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 import torch
 from numpy.typing import NDArray
 
@@ -17,7 +19,7 @@ import vqpu
 from tests.fit_and_die import digest_of
 from vqpu import VQKMeansClassifier
 from vqpu.base._source import ArraySource
-from vqpu.errors import InputError, InterruptedWarning, ParameterError
+from vqpu.errors import InputError, InputTypeError, InterruptedWarning, ParameterError
 from vqpu.nn import Codebook, nearest_code
 from vqpu.training import CheckResult
 from vqpu.vq._tree_network import TreeNetwork, line_of_codes
@@ -258,3 +260,71 @@ def test_rivals__do_not_take_trees(table: Table) -> None:
         vqpu.rivals.NaivePUClassifier(encoder="trees").fit(X, y)
     with pytest.raises(ParameterError, match=r"Unknown encoder 'tree'.*'trees'"):
         trees(encoder="tree").fit(X, y)
+
+
+def test_explain__sums_to_the_projection(table: Table, fitted: VQKMeansClassifier) -> None:
+    X = table[0][:50]
+    found = fitted.explain(X)
+    assert found.contributions.shape == (50, 5)
+    np.testing.assert_allclose(found.projection, fitted.encode(X).projection, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(
+        found.contributions.sum(axis=1), fitted.encode(X).projection - found.base, atol=1e-10
+    )
+    # Columns 0 and 1 hold all there is.
+    strength = np.abs(found.contributions).mean(axis=0)
+    assert strength[:2].min() > strength[2:].max()
+    best = int(np.argmax(found.projection))
+    assert found.strongest(best, 1, sign=1)[0] in (0, 1)
+    assert all(found.contributions[best, i] < 0 for i in found.strongest(best, 5, sign=-1))
+
+
+def test_importance__shares_of_columns(fitted: VQKMeansClassifier) -> None:
+    shares = fitted.feature_importances_
+    assert shares.sum() == pytest.approx(1)
+    assert set(np.argsort(-shares)[:2]) == {0, 1}
+
+
+def test_networks__are_not_explained(table: Table) -> None:
+    X, y, _ = table
+    model = VQKMeansClassifier(encoder="mlp", max_steps=2, n_members=1, n_rounds=1).fit(X, y)
+    with pytest.raises(InputTypeError, match="Only encoder='trees' says exactly"):
+        model.explain(X)
+    assert not hasattr(model, "feature_importances_")
+
+
+@pytest.mark.parametrize("kind", ["csr_matrix", "csc_array"])
+def test_sparse__as_dense(table: Table, kind: str) -> None:
+    X, y, _ = table
+    X = np.where(np.abs(X) > 0.7, X, 0.0)
+    sparse = getattr(scipy.sparse, kind)(X)
+    model, dense = trees().fit(sparse, y), trees().fit(X, y)
+    np.testing.assert_allclose(model.decision_function(sparse), dense.decision_function(X))
+    np.testing.assert_array_equal(model.decision_function(sparse), model.decision_function(X))
+    np.testing.assert_array_equal(model.transform(sparse[:7]), model.transform(X[:7]))
+    np.testing.assert_allclose(
+        model.explain(sparse[:5]).contributions, model.explain(X[:5]).contributions
+    )
+
+
+def test_sparse__wide_table_is_never_made_dense(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.random_array((2_000, 30_000), density=1e-4, rng=rng, format="lil")
+    y = (np.arange(2_000) < 100).astype(int)
+    X[:200, [5]] = rng.normal(3, 1, (200, 1))  # the positives
+    tracemalloc.start()
+    model = trees(max_steps=10).fit(X.tocsr(), y, checkpoint_dir=tmp_path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2_000 * 30_000 * 8 / 8
+    assert np.isfinite(model.decision_function(X.tocsr())).all()
+
+
+def test_sparse__infinity_refused_and_networks_take_none(table: Table) -> None:
+    X, y, _ = table
+    sparse = scipy.sparse.csr_matrix(X)
+    with pytest.raises(InputTypeError, match=r"[Ss]parse"):
+        VQKMeansClassifier(encoder="mlp").fit(sparse, y)
+    X = X.copy()
+    X[17, 1] = np.inf
+    with pytest.raises(InputError, match=r"infinity \(inf\) in sample 17"):
+        trees().fit(scipy.sparse.csr_matrix(X), y)

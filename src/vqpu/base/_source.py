@@ -23,7 +23,7 @@ _CHUNK_VALUES = 1 << 20
 _MOST_BYTES_HELD = 1 << 22
 _ROWS_AT_A_TIME = 8
 _SMALLEST_SIDE = 8
-_ALL = slice(None)
+ALL = slice(None)
 
 Span = slice  # whose name is that of a method below
 
@@ -127,7 +127,7 @@ class ArraySource:
         # NumPy's time.
         return tensor if self.is_image else tensor.contiguous()
 
-    def rows(self, indices: NDArray[np.integer[Any]] | Span = _ALL) -> Any:
+    def rows(self, indices: NDArray[np.integer[Any]] | Span = ALL) -> Any:
         """Return vectors as float32 or float64; all of them as the array itself where it can be.
 
         Parameters
@@ -135,12 +135,16 @@ class ArraySource:
         indices : ndarray of int or slice
         """
         if isinstance(indices, Span):
-            if indices == _ALL and self._array.dtype in (np.float32, np.float64):
+            if indices == ALL and self._array.dtype in (np.float32, np.float64):
                 return self._array
             rows = self.slice(*indices.indices(len(self))[:2]).numpy()
         else:
             rows = self.batch(indices).numpy()
         return rows if rows.dtype != np.uint8 else rows.astype(np.float32)
+
+    def bytes_of(self, indices: NDArray[np.integer[Any]]) -> bytes:
+        """Return what some samples consist of, for digests."""
+        return self.batch(indices).contiguous().numpy().tobytes()
 
     def check_finite(self) -> None:
         """Raise if any value is NaN or infinite, naming the first such sample."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
@@ -14,6 +15,7 @@ from vqpu.base._labels import PULabels, encode_pu_labels, refuse_masked
 from vqpu.base._parameters import check_choice, check_integer, check_real
 from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource
+from vqpu.base._sparse import SparseSource
 from vqpu.errors import InputError, InputTypeError, ParameterError, VqpuError
 from vqpu.nn import ENCODERS
 from vqpu.training import OPTIMIZERS, SCHEDULES
@@ -66,7 +68,7 @@ def check_prediction_data(estimator: Any, X: Any) -> ArraySource:
     """
     check_is_fitted(estimator)
     allow_nd = len(estimator.input_shape_) > 1 or getattr(X, "ndim", 2) > 2
-    source = ArraySource(_validated(estimator, X, "no_validation", reset=False, allow_nd=allow_nd))
+    source = source_of(_validated(estimator, X, "no_validation", reset=False, allow_nd=allow_nd))
     if source.sample_shape != estimator.input_shape_:
         raise InputError(
             f"X holds samples of shape {source.sample_shape}, but {type(estimator).__name__} was "
@@ -90,8 +92,18 @@ def forget(estimator: Any) -> None:
     estimator.__dict__.pop("_folded", None)
 
 
+def source_of(X: Any) -> ArraySource:
+    """Return validated samples as a source.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix
+    """
+    return ArraySource(X) if isinstance(X, np.ndarray) else SparseSource(X)
+
+
 def _checked_source(X: Any) -> ArraySource:
-    source = ArraySource(X)
+    source = source_of(X)
     source.check_finite()
     return source
 
@@ -106,6 +118,7 @@ def _validated(estimator: Any, X: Any, y: Any, *, reset: bool, allow_nd: bool) -
             y,
             reset=reset,
             allow_nd=allow_nd,
+            accept_sparse="csr" if getattr(estimator, "_takes_sparse", False) else False,
             ensure_all_finite=False,  # our own check goes chunk by chunk
             ensure_min_samples=2 if reset else 1,
         )

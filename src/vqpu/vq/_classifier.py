@@ -12,11 +12,12 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from vqpu.base._labels import PULabels
 from vqpu.base._source import ArraySource
-from vqpu.errors import InputError, ModelFileError
+from vqpu.errors import InputError, InputTypeError, ModelFileError
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
     MEMBERS,
@@ -40,6 +41,7 @@ from vqpu.trees import TreeSizes
 from vqpu.vq._check import fold_network
 from vqpu.vq._clusters import Clusters
 from vqpu.vq._decision_rule import DecisionRule, report_trouble
+from vqpu.vq._explanation import Explanation
 from vqpu.vq._network import Encodings, VQNetwork, blank_codebook
 from vqpu.vq._rounds import FitResult, TrainRound, VQSettings, run_rounds, train_networks
 from vqpu.vq._tree_network import TreeNetwork, blank_tree_network
@@ -351,6 +353,36 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         source = check_prediction_data(self, X)
         return self._folded.encode(source, None, self._device)
 
+    def explain(self, X: ArrayLike) -> Explanation:
+        """Return what every column adds to s(x) of every sample, exactly; trees only.
+
+        Parameters
+        ----------
+        X : array-like of the shape given to ``fit``
+
+        Returns
+        -------
+        explanation : Explanation
+            ``contributions`` of shape (n_samples, n_columns), and the ``base`` that they start
+            from.
+        """
+        source = check_prediction_data(self, X)
+        if not isinstance(self.network_, TreeNetwork):
+            raise InputTypeError(
+                f"Only encoder='trees' says exactly what each column adds. This model has "
+                f"encoder={self.encoder!r}: fit it with trees, or use scikit-learn's "
+                "permutation_importance for an overall answer."
+            )
+        return Explanation(*self.network_.contributions(source))
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Share of every column in the gain of all splits, shape (n_columns,); trees only."""
+        check_is_fitted(self)
+        if not isinstance(self.network_, TreeNetwork):
+            raise AttributeError("feature_importances_ needs encoder='trees'.")
+        return self.network_.encoder.arrays.importance(self.network_.encoder.n_features)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` adds the parts of the variant.
 
@@ -377,6 +409,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
+        tags.input_tags.sparse = self._takes_sparse
         return tags
 
     @property
@@ -387,6 +420,10 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     @property
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[1])
+
+    @property
+    def _takes_sparse(self) -> bool:
+        return is_trees(self.encoder)
 
     def _check_parameters(self) -> None:
         parameters = self.get_params(deep=False)

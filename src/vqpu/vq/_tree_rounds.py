@@ -73,7 +73,7 @@ def growth_settings(n_samples: int, n_features: int, learning_rate: float) -> Gr
         The estimator's.
     """
     n_leaves = int(np.clip(round(n_samples**0.5 / 3), 6, 31))
-    min_samples = int(np.clip(round(n_samples**0.5 / 4), 3, 20))
+    min_samples = int(np.clip(round(n_samples**0.5 / 4), 1, 20))
     is_large = n_samples * n_features >= _VALUES_WORTH_THREADS
     threads = torch.get_num_threads() if is_large else 1
     return GrowthSettings(_RATE_OF_TREES * learning_rate, n_leaves, min_samples, threads)
@@ -232,20 +232,32 @@ class _Growing:
 
     def check(self) -> tuple[Measured, dict[str, float]]:
         """Return what a check sees now and the first terms of equation 1 on trained samples."""
-        split, judged = self._round.split, self._context.sample.judged
-        places = None
-        if self._variant.codebook_update == "follow":
-            places = two_means_line(split.unseen(self._of(judged.unlabeled), judged.unlabeled))
-        self.chosen = Chosen(self.n_trees, places)
-        place_codes(self._codebook, places)
+        self.chosen = Chosen(self.n_trees, self._places())
+        place_codes(self._codebook, self.chosen.places)
         line = line_of_codes(self._codebook)
 
         def encode(indices: Indices) -> Encodings:
             projections = self._of(indices)
             return Encodings(line.nearest(projections), projections)
 
-        seen = measure(self._context, split, self._variant, self._round.shares, encode)
+        this = self._round
+        seen = measure(self._context, this.split, self._variant, this.shares, encode)
         return seen, self._terms()
+
+    def _places(self) -> tuple[float, float] | None:
+        """Return the centres of s(x) of held-out unlabelled samples, None if codes do not follow.
+
+        Where they are all alike, c_m goes to the positives.
+        """
+        if self._variant.codebook_update != "follow":
+            return None
+        split = self._round.split
+        positive, unlabeled = (
+            split.unseen(self._of(indices), indices) for indices in self._context.sample.judged
+        )
+        if np.ptp(unlabeled) == 0:
+            return float(unlabeled[0]), float(positive.mean())
+        return two_means_line(unlabeled)
 
     def _of(self, indices: Indices) -> Floats:
         return self._projections[np.searchsorted(self._looked_at, indices)]
