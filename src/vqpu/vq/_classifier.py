@@ -12,15 +12,13 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from vqpu.base._labels import PULabels
 from vqpu.base._source import ArraySource
-from vqpu.errors import InputError, InputTypeError, ModelFileError
+from vqpu.errors import ModelFileError
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
-    MEMBERS,
     EncoderSpec,
     blank_ensemble,
     count_members,
@@ -41,26 +39,26 @@ from vqpu.trees import TreeSizes
 from vqpu.vq._check import fold_network
 from vqpu.vq._clusters import Clusters
 from vqpu.vq._decision_rule import DecisionRule, report_trouble
-from vqpu.vq._explanation import Explanation
+from vqpu.vq._explanation import TreeExplainerMixin
 from vqpu.vq._network import Encodings, VQNetwork, blank_codebook
 from vqpu.vq._rounds import FitResult, TrainRound, VQSettings, run_rounds, train_networks
 from vqpu.vq._tree_network import TreeNetwork, blank_tree_network
 from vqpu.vq._tree_rounds import (
-    MOST_TREES,
     TREES,
     TreeRounds,
     check_tree_variant,
-    growth_settings,
     is_trees,
+    tree_settings,
 )
 from vqpu.vq._variant import Variant, named_parts, resolve_variant, with_variant
 
 _ROUNDS_OF_VECTORS, _ROUNDS_OF_IMAGES = 3, 2  # see results/rounds/summary.md
-_ROUNDS_OF_TREES = 1
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUClassifier):
+class VQKMeansClassifier(
+    TreeExplainerMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUClassifier
+):
     r"""PU classifier: an encoder, a codebook and K-means with two clusters.
 
     Labelled positives are driven to the code of largest norm, unlabelled samples to the code of
@@ -101,7 +99,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples.
     learning_rate : float, default=0.001
-        Of Adam; for matrices and filters Muon's is 20 times as large, that of trees 100 times.
+        Of Adam; for matrices and filters Muon's is 20 times as large, that of trees 50 times.
     dropout : float or None, default=None
         None: 0.5 of the units for "mlp" and 0.1 of the feature maps for "conv"; from 3,000
         samples on 0.25 and none.
@@ -353,36 +351,6 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         source = check_prediction_data(self, X)
         return self._folded.encode(source, None, self._device)
 
-    def explain(self, X: ArrayLike) -> Explanation:
-        """Return what every column adds to s(x) of every sample, exactly; trees only.
-
-        Parameters
-        ----------
-        X : array-like of the shape given to ``fit``
-
-        Returns
-        -------
-        explanation : Explanation
-            ``contributions`` of shape (n_samples, n_columns), and the ``base`` that they start
-            from.
-        """
-        source = check_prediction_data(self, X)
-        if not isinstance(self.network_, TreeNetwork):
-            raise InputTypeError(
-                f"Only encoder='trees' says exactly what each column adds. This model has "
-                f"encoder={self.encoder!r}: fit it with trees, or use scikit-learn's "
-                "permutation_importance for an overall answer."
-            )
-        return Explanation(*self.network_.contributions(source))
-
-    @property
-    def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of every column in the gain of all splits, shape (n_columns,); trees only."""
-        check_is_fitted(self)
-        if not isinstance(self.network_, TreeNetwork):
-            raise AttributeError("feature_importances_ needs encoder='trees'.")
-        return self.network_.encoder.arrays.importance(self.network_.encoder.n_features)
-
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` adds the parts of the variant.
 
@@ -440,9 +408,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
             default = _ROUNDS_OF_IMAGES
         n_members = count_members(self.n_members, source)
         dropout = resolve_dropout(self.dropout, source)
-        if is_trees(self.encoder):
-            return self._tree_settings(source, variant)
-        return VQSettings(
+        settings = VQSettings(
             self._spec(source.sample_shape, variant, dropout, n_members),
             variant,
             self.codebook_size,
@@ -455,27 +421,9 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
             self.patience,
             default if self.n_rounds is None else int(self.n_rounds),
         )
-
-    def _tree_settings(self, source: ArraySource, variant: Variant) -> VQSettings:
-        if source.is_image:
-            raise InputError(
-                f"encoder='trees' needs (n, d). Got samples of shape {source.sample_shape}."
-            )
-        n_members = MEMBERS if self.n_members is None else int(self.n_members)
-        return VQSettings(
-            self._spec(source.sample_shape, variant, 0.0, n_members),
-            variant,
-            self.codebook_size,
-            self.vector_dim,
-            resolve_augmentation("none", source),
-            self.batch_size,
-            self.learning_rate,
-            min(self.max_steps, self.max_epochs or MOST_TREES, MOST_TREES),
-            self.max_epochs,
-            self.patience,
-            _ROUNDS_OF_TREES if self.n_rounds is None else int(self.n_rounds),
-            growth_settings(len(source), source.sample_shape[0], self.learning_rate),
-        )
+        if is_trees(self.encoder):
+            return tree_settings(settings, source, self.n_members, self.n_rounds)
+        return settings
 
     def _spec(
         self, shape: tuple[int, ...], variant: Variant, dropout: float, n_members: int

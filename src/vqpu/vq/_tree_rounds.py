@@ -8,11 +8,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from vqpu.base._seeding import Stream, torch_generator
+from vqpu.base._seeding import Stream, derive_seed, torch_generator
 from vqpu.base._source import ArraySource
 from vqpu.base._split import Sets
 from vqpu.base._two_means import two_means_line
 from vqpu.errors import InputError, ParameterError
+from vqpu.estimators._encoder import MEMBERS
 from vqpu.nn import Codebook
 from vqpu.training import (
     CheckResult,
@@ -37,8 +38,9 @@ Indices = NDArray[np.int64]
 
 TREES = "trees"
 MOST_TREES = 300
+_ROUNDS = 1
 _TREES_PER_CHECK = 10
-_RATE_OF_TREES = 100  # times the learning rate of Adam
+_RATE_OF_TREES = 50  # times the learning rate of Adam
 _VALUES_WORTH_THREADS = 1 << 22
 
 
@@ -77,6 +79,33 @@ def growth_settings(n_samples: int, n_features: int, learning_rate: float) -> Gr
     is_large = n_samples * n_features >= _VALUES_WORTH_THREADS
     threads = torch.get_num_threads() if is_large else 1
     return GrowthSettings(_RATE_OF_TREES * learning_rate, n_leaves, min_samples, threads)
+
+
+def tree_settings(
+    settings: VQSettings, source: ArraySource, n_members: int | None, n_rounds: int | None
+) -> VQSettings:
+    """Return the settings of a fit for trees.
+
+    Parameters
+    ----------
+    settings : VQSettings
+        As for networks.
+    source : ArraySource
+    n_members, n_rounds : int or None
+        The estimator's parameters.
+    """
+    if source.is_image:
+        raise InputError(
+            f"encoder='trees' needs (n, d). Got samples of shape {source.sample_shape}."
+        )
+    members = MEMBERS if n_members is None else int(n_members)
+    epochs = MOST_TREES if settings.max_epochs is None else settings.max_epochs
+    return settings._replace(
+        spec=settings.spec._replace(n_members=members, dropout=0.0),
+        max_steps=min(settings.max_steps, epochs, MOST_TREES),
+        n_rounds=_ROUNDS if n_rounds is None else int(n_rounds),
+        trees=growth_settings(len(source), source.sample_shape[0], settings.learning_rate),
+    )
 
 
 class TreeRounds:
@@ -184,7 +213,7 @@ class TreeRounds:
             categories = getattr(source, "categories", {})
             self._binned = Binned(source.rows(), categories, settings)
         tasks = [
-            _task(this.split.training_sets(member), this.shares)
+            _task(this.split.training_sets(member), this.shares, self._context.seed, member)
             for member in range(self._n_members)
         ]
         return Growth(self._binned, tasks)
@@ -320,14 +349,15 @@ def columns_of(source: ArraySource) -> Columns:
     return Columns(np.where(is_known, low, 0.0), np.where(is_known, high, 0.0), n_categories)
 
 
-def _task(sets: Sets, shares: Floats | None) -> Task:
+def _task(sets: Sets, shares: Floats | None, seed: int, member: int) -> Task:
     """Return positives with target 1 and unlabelled samples with 0 or q(x), both as heavy."""
     rows = np.concatenate(sets)
     drawn = np.zeros(len(sets.unlabeled)) if shares is None else shares[sets.unlabeled]
     target = np.concatenate([np.ones(len(sets.positive)), drawn])
     weight = np.repeat([len(rows) / (2 * len(part)) for part in sets], [len(part) for part in sets])
     order = np.argsort(rows)
-    return Task(rows[order], target[order], weight[order])
+    own = derive_seed(seed, Stream.MEMBER, member) % 2**31
+    return Task(rows[order], target[order], weight[order], own)
 
 
 def is_trees(encoder: Any) -> bool:
