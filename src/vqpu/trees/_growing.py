@@ -15,6 +15,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+_SHRINKAGE = 10.0  # samples' worth of zeros in every leaf
+
+
 class GrowthSettings(NamedTuple):
     """How trees are grown.
 
@@ -154,6 +157,7 @@ def _parameters(settings: GrowthSettings) -> dict[str, Any]:
         "num_leaves": settings.n_leaves,
         "min_data_in_leaf": settings.min_samples,
         "min_data_per_group": settings.min_samples,
+        "lambda_l2": _SHRINKAGE,
         "min_data_in_bin": 1,
         "feature_pre_filter": False,
         "metric": "none",

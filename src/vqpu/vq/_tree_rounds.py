@@ -74,7 +74,7 @@ def growth_settings(n_samples: int, n_features: int, learning_rate: float) -> Gr
     learning_rate : float
         The estimator's.
     """
-    n_leaves = int(np.clip(round(n_samples**0.5 / 3), 6, 31))
+    n_leaves = int(np.clip(round(n_samples**0.5 / 5), 4, 16))
     min_samples = int(np.clip(round(n_samples**0.5 / 4), 1, 20))
     is_large = n_samples * n_features >= _VALUES_WORTH_THREADS
     threads = torch.get_num_threads() if is_large else 1
