@@ -89,7 +89,8 @@ class VQKMeansClassifier(
     verbose : int, default=0
         1 shows progress.
     n_rounds : int or None, default=None
-        Rounds of training at most; None: 3 for vectors, 2 for images, which take longer. The
+        Rounds of training at most; None: 3 for vectors, 2 for images, which take longer, and 2 for
+        trees, whose rounds are soft and answer together by their mean. The
         unlabelled samples that look positive after a round, each to a member that was kept from
         it, are not drawn towards the unlabelled anchor in the next (or, in soft rounds, each as
         far as it looks negative). There is no next round if none of them, or nearly all, look

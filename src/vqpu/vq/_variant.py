@@ -55,7 +55,8 @@ class Variant:
     rounds : {"leave-out", "soft"}, default="leave-out"
         What a further round does with unlabelled samples that look positive: leave them out, or
         draw every unlabelled sample to c_1 + q(x) (c_m - c_1), q being its probability after the
-        round before. One member is enough for the latter.
+        round before. One member is enough for the latter. Trees always train soft rounds, and
+        answer by the mean of all of them.
     n_init : int, default=4
         Starts of K-means.
     check_every : int or None, default=None
