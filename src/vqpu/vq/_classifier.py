@@ -77,7 +77,7 @@ class VQKMeansClassifier(
         Random changes of training images. "auto" shifts grey images and also mirrors colour
         images; say "shift" where a mirrored image means something else, as digits do.
     max_steps : int, default=4000
-        Bound on optimisation steps of a round; with trees on those of a member, 300 at most.
+        Bound on optimisation steps of a round; with trees on those of a member, 80 to 200 at most.
     n_members : int or None, default=None
         Encoders that are trained side by side and answer together. Each is kept from a part of
         the samples of its own, so that every sample is judged by an encoder that never saw it.
@@ -100,7 +100,8 @@ class VQKMeansClassifier(
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples.
     learning_rate : float, default=0.001
-        Of Adam; for matrices and filters Muon's is 20 times as large, that of trees 50 times.
+        Of Adam; for matrices and filters Muon's is 20 times as large, that of trees 50 to 150
+        times.
     dropout : float or None, default=None
         None: 0.5 of the units for "mlp" and 0.1 of the feature maps for "conv"; from 3,000
         samples on 0.25 and none.

@@ -38,11 +38,11 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 TREES = "trees"
-MOST_TREES = 300
+_MOST_TREES, _FEWEST_TREES = 200, 80
 _ROUNDS = 2  # see results/encoders/summary.md
 _TREES_PER_CHECK = 10
-_RATE_OF_TREES = 50  # times the learning rate of Adam
-_VALUES_WORTH_THREADS = 1 << 22
+_RATE_OF_TREES = 50  # times the learning rate of Adam; with many samples up to three times that
+_VALUES_WORTH_THREADS = 1 << 12
 
 
 def check_tree_variant(variant: Variant) -> None:
@@ -67,7 +67,7 @@ def check_tree_variant(variant: Variant) -> None:
 
 
 def growth_settings(n_samples: int, n_features: int, learning_rate: float) -> GrowthSettings:
-    """Return how trees are grown on so many samples: small leaves where there are few.
+    """Return how trees are grown on so many samples: in small steps where there are few.
 
     Parameters
     ----------
@@ -75,11 +75,14 @@ def growth_settings(n_samples: int, n_features: int, learning_rate: float) -> Gr
     learning_rate : float
         The estimator's.
     """
-    n_leaves = int(np.clip(round(n_samples**0.5 / 5), 4, 16))
+    n_leaves = int(np.clip(round(n_samples**0.5 / 5), 4, 24))
     min_samples = int(np.clip(round(n_samples**0.5 / 4), 1, 20))
+    haste = float(np.clip((n_samples / 1_000) ** 0.4, 1.0, 3.0))
+    n_trees = int(np.clip(round(240 / haste), _FEWEST_TREES, _MOST_TREES))
     is_large = n_samples * n_features >= _VALUES_WORTH_THREADS
     threads = torch.get_num_threads() if is_large else 1
-    return GrowthSettings(_RATE_OF_TREES * learning_rate, n_leaves, min_samples, threads)
+    rate = _RATE_OF_TREES * learning_rate * haste
+    return GrowthSettings(rate, n_trees, n_leaves, min_samples, threads)
 
 
 def tree_settings(
@@ -100,13 +103,14 @@ def tree_settings(
             f"encoder='trees' needs (n, d). Got samples of shape {source.sample_shape}."
         )
     members = MEMBERS if n_members is None else int(n_members)
-    epochs = MOST_TREES if settings.max_epochs is None else settings.max_epochs
+    trees = growth_settings(len(source), source.sample_shape[0], settings.learning_rate)
+    epochs = trees.n_trees if settings.max_epochs is None else settings.max_epochs
     return settings._replace(
         spec=settings.spec._replace(n_members=members, dropout=0.0),
         variant=replace(settings.variant, rounds="soft"),
-        max_steps=min(settings.max_steps, epochs, MOST_TREES),
+        max_steps=min(settings.max_steps, epochs, trees.n_trees),
         n_rounds=_ROUNDS if n_rounds is None else int(n_rounds),
-        trees=growth_settings(len(source), source.sample_shape[0], settings.learning_rate),
+        trees=trees,
     )
 
 
