@@ -44,6 +44,7 @@ class EncoderSpec(NamedTuple):
         K for "mlp".
     dropout : float
     n_members : int
+    precision : {"float32", "bfloat16"}
     """
 
     encoder: str | Callable[[tuple[int, ...], int], nn.Module]
@@ -52,6 +53,7 @@ class EncoderSpec(NamedTuple):
     n_vectors: int
     dropout: float
     n_members: int
+    precision: str = "float32"
 
 
 def count_members(n_members: int | None, source: ArraySource) -> int:
@@ -103,7 +105,7 @@ def make_ensemble(spec: EncoderSpec, moments: Moments) -> EncoderEnsemble:
     members = [build_member(spec) for _ in range(spec.n_members)]
     for member in members:
         _check_output(member, spec)
-    return EncoderEnsemble(normalizer, members)
+    return EncoderEnsemble(normalizer, members, spec.precision)
 
 
 def blank_ensemble(spec: EncoderSpec) -> EncoderEnsemble:
@@ -115,7 +117,7 @@ def blank_ensemble(spec: EncoderSpec) -> EncoderEnsemble:
     """
     blank = blank_moment(spec.sample_shape)
     members = [build_member(spec) for _ in range(spec.n_members)]
-    return EncoderEnsemble(InputNormalizer(blank, blank.clone()), members)
+    return EncoderEnsemble(InputNormalizer(blank, blank.clone()), members, spec.precision)
 
 
 def blank_moment(shape: tuple[int, ...]) -> torch.Tensor:

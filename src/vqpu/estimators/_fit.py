@@ -81,6 +81,7 @@ def opened_fit(
             with preserved_torch_state(device):
                 built = build_member(spec)
         identity = fit_identity(estimator, source, is_positive, built)
+        identity["precision"] = spec.precision  # "auto" is another on another machine
     random_state = parameters["random_state"]
     with (
         opened_checkpoints(request.checkpoint_dir, random_state, identity) as (seed, folder),

@@ -12,6 +12,7 @@ from torch import nn
 
 from vqpu.base._labels import PULabels, encode_pu_labels, refuse_masked
 from vqpu.base._parameters import check_choice, check_integer, check_real
+from vqpu.base._precision import PRECISIONS
 from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource
 from vqpu.errors import InputError, InputTypeError, ParameterError, VqpuError
@@ -161,6 +162,7 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "n_rounds": partial(check_integer, low=1, optional=True),
     "verbose": _check_verbose,
     "device": _check_device,
+    "precision": partial(check_choice, choices=PRECISIONS),
 }
 
 

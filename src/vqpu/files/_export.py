@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import json
 import logging
@@ -70,7 +71,7 @@ class ScoringGraph(nn.Module):
 
     def __init__(self, model: VQKMeansClassifier, *, channels_last: bool) -> None:
         super().__init__()
-        self.network = model._folded
+        self.network = model._predictor()
         self.channels_last = channels_last
         rule = model.decision_rule_
         self.needs_codes = rule.needs_codes
@@ -160,6 +161,7 @@ def export_onnx(
         raise UsageError(
             f"feature_names must be a list of {shape[0]} names. Got {feature_names!r:.100} instead."
         )
+    model = copy.copy(model).set_params(precision="float32")  # what the graph computes in
     graph = ScoringGraph(model, channels_last=_is_channels_last(shape, model.input_shape_)).eval()
     samples = _random_samples(model, shape, _input_dtype(dtype or _default_dtype(shape)))
     content = _to_onnx(graph, samples, feature_names)

@@ -217,25 +217,35 @@ class EncoderEnsemble(nn.Module):
         Raw samples in, float32 out; shared.
     members : sequence of Module
         Encoders of one architecture: (n, K, p) vectors each.
+    precision : {"float32", "bfloat16"}
+        What the members compute in. Weights are float32, and so is what comes out.
     """
 
-    def __init__(self, normalizer: nn.Module, members: Sequence[nn.Module]) -> None:
+    def __init__(
+        self, normalizer: nn.Module, members: Sequence[nn.Module], precision: str = "float32"
+    ) -> None:
         super().__init__()
         self.normalizer = normalizer
         self.members = nn.ModuleList(members)
+        self.precision = precision
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the vectors of all members, shape (n, n_members * K, p)."""
         normal = self.normalizer(x)
-        if len(self.members) == 1:
-            only: Tensor = self.members[0](normal)
-            return only
-        return torch.cat([member(normal) for member in self.members], dim=1)
+        vectors = [self._vectors(member, normal) for member in self.members]
+        return vectors[0] if len(vectors) == 1 else torch.cat(vectors, dim=1)
 
     def forward_member(self, x: Tensor, member: int) -> Tensor:
         """Return the vectors of one member, shape (n, K, p)."""
-        vectors: Tensor = self.members[member](self.normalizer(x))
-        return vectors
+        return self._vectors(self.members[member], self.normalizer(x))
+
+    def _vectors(self, member: nn.Module, normal: Tensor) -> Tensor:
+        if self.precision == "float32":
+            vectors: Tensor = member(normal)
+            return vectors
+        with torch.autocast(normal.device.type, torch.bfloat16):
+            vectors = member(normal)
+        return vectors.float()
 
 
 @contextmanager

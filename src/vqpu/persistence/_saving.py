@@ -28,6 +28,8 @@ from vqpu.persistence._values import decode, encode, is_of_type
 EncoderMaker = Callable[[tuple[int, ...], int], nn.Module]
 
 _OPTIONAL = ("feature_names_in_",)
+# What parameters meant before they had a name, where the default of today means something else.
+_BEFORE = {"precision": "float32", "optimizer": "adam"}
 
 
 class Savable(Protocol):
@@ -228,8 +230,7 @@ def _parameters(
 ) -> dict[str, Any]:
     """Return the saved parameters with the user's encoder and device in their places.
 
-    A parameter that is not in the file is newer than the file and takes its default, which must
-    then mean what was before.
+    A parameter that is not in the file is newer than the file: it means what was before.
     """
     parameters = bundle.manifest.get("parameters")
     known = inspect.signature(kind).parameters
@@ -243,8 +244,9 @@ def _parameters(
         name: value if name == "encoder" else decode(value, {}, kind._records)
         for name, value in parameters.items()
     }
+    before = {name: value for name, value in _BEFORE.items() if name in known}
     changes = {"encoder": encoder, "device": device}
-    return restored | {name: value for name, value in changes.items() if value is not None}
+    return before | restored | {name: value for name, value in changes.items() if value is not None}
 
 
 def _check_encoder(bundle: Bundle, saved: Any, given: EncoderMaker | None) -> None:

@@ -12,6 +12,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
+from vqpu.base._precision import resolve_precision
+from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource, Layout
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
@@ -49,6 +51,7 @@ class NetworkClassifier(PUClassifier):
     check_every: int | None = None
     random_state: Any = None
     device: str = "auto"
+    precision: str = "auto"
     verbose: int = 0
     encoder: Any = "auto"
     dropout: float | None = None
@@ -126,10 +129,21 @@ class NetworkClassifier(PUClassifier):
         X : array-like of the shape given to ``fit``
         """
         source = check_prediction_data(self, X)
-        return self.decision_rule_.scores(self._folded, source, self._device)
+        return self.decision_rule_.scores(self._predictor(), source, self._device)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_folded")
+
+    @property
+    def precision_(self) -> str:
+        """What ``precision`` comes to for these samples on this device."""
+        is_image = len(self.input_shape_) == 3
+        return resolve_precision(self.precision, self._device, is_image=is_image)
+
+    def _predictor(self) -> PooledLogit:
+        """Return the network for prediction, in the precision that the parameter says now."""
+        self._folded.encoder.precision = self.precision_
+        return self._folded
 
     def _check_parameters(self) -> None:
         check_parameters(self.get_params(deep=False))
@@ -145,9 +159,13 @@ class NetworkClassifier(PUClassifier):
     def _settings(self, source: ArraySource) -> LogitSettings:
         """Resolve the parameters for the data of a fit."""
         dropout = resolve_dropout(self.dropout, source)
+        spec = self._spec(source.sample_shape, dropout, self._count_members(source))
+        precision = resolve_precision(
+            self.precision, choose_device(self.device), is_image=source.is_image
+        )
         return LogitSettings(
             self._title,
-            self._spec(source.sample_shape, dropout, self._count_members(source)),
+            spec._replace(precision=precision),
             resolve_augmentation(self.augment, source),
             self.batch_size,
             self.learning_rate,

@@ -14,6 +14,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import nn
 
 from vqpu.base._labels import PULabels
+from vqpu.base._precision import resolve_precision
+from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
@@ -65,6 +67,9 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         Seed of everything random.
     device : str, default="auto"
         "auto" takes a GPU if there is one.
+    precision : {"auto", "float32", "bfloat16"}, default="auto"
+        What encoders compute in; weights, losses, codes and posteriors are float32 or better.
+        "auto" takes bfloat16 for images where the CPU or GPU has it, in training and prediction.
     verbose : int, default=0
         1 shows progress.
     n_rounds : int or None, default=None
@@ -193,6 +198,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     n_members: int | None = None
     random_state: Any = None
     device: str = "auto"
+    precision: str = "auto"
     verbose: int = 0
     n_rounds: int | None = None
     batch_size: int = 128
@@ -288,7 +294,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         scores : ndarray of shape (n_samples,)
         """
         source = check_prediction_data(self, X)
-        return self.decision_rule_.scores(self._folded, source, self._device)
+        return self.decision_rule_.scores(self._predictor(), source, self._device)
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Return the learned representation: the K code indices of every sample.
@@ -318,7 +324,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
             the anchors; ``decision_rule_.log_odds`` turns them into scores.
         """
         source = check_prediction_data(self, X)
-        return self._folded.encode(source, None, self._device)
+        return self._predictor().encode(source, None, self._device)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` adds the parts of the variant.
@@ -354,6 +360,17 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         return self.history_.rounds()[-1]
 
     @property
+    def precision_(self) -> str:
+        """What ``precision`` comes to for these samples on this device."""
+        is_image = len(self.input_shape_) == 3
+        return resolve_precision(self.precision, self._device, is_image=is_image)
+
+    def _predictor(self) -> VQNetwork:
+        """Return the network for prediction, in the precision that the parameter says now."""
+        self._folded.encoder.precision = self.precision_
+        return self._folded
+
+    @property
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[1])
 
@@ -368,8 +385,12 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
             default = _ROUNDS_OF_IMAGES
         n_members = count_members(self.n_members, source)
         dropout = resolve_dropout(self.dropout, source)
+        spec = self._spec(source.sample_shape, variant, dropout, n_members)
+        precision = resolve_precision(
+            self.precision, choose_device(self.device), is_image=source.is_image
+        )
         return VQSettings(
-            self._spec(source.sample_shape, variant, dropout, n_members),
+            spec._replace(precision=precision),
             variant,
             self.codebook_size,
             self.vector_dim,
