@@ -18,6 +18,8 @@ _MOST_HELD_OUT = 1024
 # Unlabelled samples that every member must have left for a further round.
 _FEWEST_LEFT = 8
 _FEWEST_SHARE_LEFT = 0.02
+# What each of several members is kept from, until nothing is left.
+_SHARE_OF_A_MEMBER = 0.2
 
 
 class Sets(NamedTuple):
@@ -109,8 +111,8 @@ class Split(NamedTuple):
 def split_holdout(is_positive: NDArray[np.bool_], share: float, n_members: int, seed: int) -> Split:
     """Keep every member from a part of both sets, unless one of them is too small.
 
-    One member is kept from ``share`` of the samples; several share all of them out, so that there
-    is an unseen judgement of every sample.
+    One member is kept from ``share`` of the samples, two to four from a fifth each; five or more
+    share all of them out, so that there is an unseen judgement of every sample.
 
     Parameters
     ----------
@@ -123,7 +125,8 @@ def split_holdout(is_positive: NDArray[np.bool_], share: float, n_members: int, 
     generator = numpy_generator(seed, Stream.HOLDOUT)
     kept_from = np.full(len(is_positive), -1, dtype=np.int64)
     orders = [generator.permutation(np.flatnonzero(mask)) for mask in (is_positive, ~is_positive)]
-    counts = [len(order) if n_members > 1 else round(share * len(order)) for order in orders]
+    held_out = share if n_members == 1 else min(1.0, n_members * _SHARE_OF_A_MEMBER)
+    counts = [round(held_out * len(order)) for order in orders]
     if share > 0 and min(counts) >= max(_SMALLEST_HOLDOUT, n_members):
         for order, count in zip(orders, counts, strict=True):
             kept_from[order[:count]] = np.arange(count) % n_members

@@ -43,7 +43,7 @@ class NetworkClassifier(PUClassifier):
     vector_dim: int = 64
     batch_size: int = 128
     learning_rate: float = 1e-3
-    optimizer: str = "adam"
+    optimizer: str = "muon"
     schedule: str = "cosine"
     weight_average: float = 0.99
     max_steps: int = 4000

@@ -19,7 +19,7 @@ class NaivePUClassifier(LogisticClassifier):
 
     Parameters
     ----------
-    optimizer : {"adam", "muon"}, default="adam"
+    optimizer : {"muon", "adam"}, default="muon"
     schedule, weight_average, check_every
         As in :class:`vqpu.Variant`.
 

@@ -50,8 +50,8 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     Parameters
     ----------
     encoder : {"auto", "conv", "vqvae", "mlp"} or callable, default="auto"
-        "auto" takes "conv" for images and "mlp" for vectors; "vqvae" is a VQ-VAE's encoder for
-        images, without batch norm and dropout. A callable gets
+        "auto" takes "conv" for images (in the paper's variant "vqvae", a VQ-VAE's encoder without
+        batch norm and dropout) and "mlp" for vectors. A callable gets
         ``(sample_shape, vector_dim)`` and returns a module that turns normalised float32 samples
         of shape ``(n, *sample_shape)`` (images: channels, height, width) into ``(n, K, p)``.
     augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
@@ -62,7 +62,8 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     n_members : int or None, default=None
         Encoders that are trained side by side and answer together. Each is kept from a part of
         the samples of its own, so that every sample is judged by an encoder that never saw it.
-        None: 5 below 3,000 images or 30,000 vectors, else 1.
+        None: 5 up to about 1,000 images or 10,000 vectors, ever fewer with more, 1 from 5,000 or
+        70,000 on.
     random_state : int, RandomState, Generator or None, default=None
         Seed of everything random.
     device : str, default="auto"
@@ -73,25 +74,22 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     verbose : int, default=0
         1 shows progress.
     n_rounds : int or None, default=None
-        Rounds of training at most; None: 3 for vectors, 2 for images, which take longer. The
-        unlabelled samples that look positive after a round, each to a member that was kept from
-        it, are not drawn towards the unlabelled anchor in the next (or, in soft rounds, each as
-        far as it looks negative). There is no next round if none of them, or nearly all, look
-        positive. One member is not enough for rounds that leave out, so it trains one, as the
-        paper does. Rounds draw the classes apart: where these truly overlap, probabilities are
-        better calibrated after 1.
+        Rounds of training at most; None: 3 for vectors, 2 for images, which take longer. In a
+        further round an unlabelled sample is drawn as far towards the positives' anchor as it
+        looked positive after the round before, where possible to a member that was kept from it.
+        There is no next round if none looks positive. 1 is the paper's.
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples.
     learning_rate : float, default=0.001
-        Of Adam; for matrices and filters Muon's is 20 times as large.
+        Of Adam; that of Muon, for matrices and filters, is 20 times as large.
     dropout : float or None, default=None
-        None: 0.5 of the units for "mlp" and 0.1 of the feature maps for "conv"; from 3,000
-        samples on 0.25 and none.
+        None: up to 1,000 samples 0.5 of the units for "mlp" and 0.1 of the feature maps for
+        "conv"; ever fewer with more, down to 0.25 from 9,000 and none from 6,000 on.
     holdout : float, default=0.15
         Share of labelled positives and of unlabelled samples that is never trained on. It decides
-        when to stop and calibrates the probabilities. Several members share all samples out
-        instead. 0, or sets so small that fewer than 4 samples would be kept: training samples
-        take that part.
+        when to stop and calibrates the probabilities. Of several members each is kept from a fifth
+        instead (of more than five, from its part). 0, or sets so small that fewer than 4 samples
+        would be kept: training samples take that part.
     patience : int, default=5
         Checks without improvement after which a round ends.
     max_epochs : int or None, default=None
@@ -407,7 +405,10 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         self, shape: tuple[int, ...], variant: Variant, dropout: float, n_members: int
     ) -> EncoderSpec:
         output_dim = variant.output_dim(self.vector_dim)
-        return EncoderSpec(self.encoder, shape, output_dim, self.n_vectors, dropout, n_members)
+        encoder = self.encoder
+        if encoder == "auto" and len(shape) == 3:
+            encoder = variant.image_encoder
+        return EncoderSpec(encoder, shape, output_dim, self.n_vectors, dropout, n_members)
 
     def _set_fitted(
         self,
