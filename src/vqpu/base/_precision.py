@@ -31,7 +31,7 @@ def has_native_bfloat16(device: torch.device) -> bool:
     device : torch.device
     """
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     # torch has no public name for this; a release without them falls back to float32.
     asked = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-    return any(getattr(torch.cpu, name, bool)() for name in asked)
+    return any(bool(getattr(torch.cpu, name, bool)()) for name in asked)

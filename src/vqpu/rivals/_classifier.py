@@ -28,7 +28,7 @@ from vqpu.estimators._validation import check_parameters, check_prediction_data,
 from vqpu.nn import fold_batch_norm
 from vqpu.rivals._logit import LogitRule, PooledLogit
 from vqpu.rivals._training import LogitSettings, LogitTraining, Trained
-from vqpu.training import Callback, History
+from vqpu.training import Callback, History, resolve_optimizer
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -43,7 +43,7 @@ class NetworkClassifier(PUClassifier):
     vector_dim: int = 64
     batch_size: int = 128
     learning_rate: float = 1e-3
-    optimizer: str = "muon"
+    optimizer: str = "auto"
     schedule: str = "cosine"
     weight_average: float = 0.99
     max_steps: int = 4000
@@ -169,7 +169,7 @@ class NetworkClassifier(PUClassifier):
             resolve_augmentation(self.augment, source),
             self.batch_size,
             self.learning_rate,
-            self.optimizer,
+            resolve_optimizer(self.optimizer, is_image=source.is_image),
             self.schedule,
             self.weight_average,
             self.max_steps,

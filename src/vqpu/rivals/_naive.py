@@ -19,8 +19,7 @@ class NaivePUClassifier(LogisticClassifier):
 
     Parameters
     ----------
-    optimizer : {"muon", "adam"}, default="muon"
-    schedule, weight_average, check_every
+    optimizer, schedule, weight_average, check_every
         As in :class:`vqpu.Variant`.
 
     Attributes

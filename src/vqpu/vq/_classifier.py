@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -28,12 +28,13 @@ from vqpu.estimators._encoder import (
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
 from vqpu.estimators._validation import check_parameters, check_prediction_data, check_training_data
 from vqpu.priors._posterior import Posterior, theoretical_alpha
-from vqpu.training import Callback, FitContext, History
+from vqpu.training import Callback, FitContext, History, resolve_optimizer
 from vqpu.vq._check import fold_network
 from vqpu.vq._clusters import Clusters
 from vqpu.vq._decision_rule import DecisionRule, report_trouble
 from vqpu.vq._network import Encodings, VQNetwork, blank_codebook
 from vqpu.vq._rounds import FitResult, VQSettings, run_rounds
+from vqpu.vq._time_limit import within_seconds
 from vqpu.vq._variant import Variant, named_parts, resolve_variant, with_variant
 
 _ROUNDS_OF_VECTORS, _ROUNDS_OF_IMAGES = 3, 2  # see results/rounds/summary.md
@@ -59,6 +60,10 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         images; say "shift" where a mirrored image means something else, as digits do.
     max_steps : int, default=4000
         Bound on optimisation steps of a round.
+    max_seconds : float or None, default=None
+        Time that the fit may take. A few steps are measured first, and the rounds then have as
+        many as the time holds, but not more than ``max_steps``; ``max_steps_`` says how many that
+        were, and a fit with that ``max_steps`` ends the same.
     n_members : int or None, default=None
         Encoders that are trained side by side and answer together. Each is kept from a part of
         the samples of its own, so that every sample is judged by an encoder that never saw it.
@@ -119,7 +124,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     positive_share_ : float
         Share of the unlabelled samples that is called positive.
     variant_ : Variant
-        The form that was fitted.
+        The form that was fitted, its optimiser resolved.
     decision_rule_ : DecisionRule
         How s(x) or the codes of a sample become its score.
     network_ : torch.nn.Module
@@ -134,6 +139,8 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         Why the last round ended.
     n_steps_ : int
         Steps taken in all rounds.
+    max_steps_ : int
+        Bound on the steps of a round: ``max_steps``, or what ``max_seconds`` came to.
     n_holdout_ : tuple of int
         Labelled positives and unlabelled samples that some member was kept from.
     holdout_projections_, holdout_log_odds_ : tuple of two ndarray
@@ -193,6 +200,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     encoder: Any = "auto"
     augment: str = "auto"
     max_steps: int = 4000
+    max_seconds: float | None = None
     n_members: int | None = None
     random_state: Any = None
     device: str = "auto"
@@ -220,6 +228,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     n_holdout_: tuple[int, int] = field(init=False)
     n_members_: int = field(init=False)
     n_steps_: int = field(init=False)
+    max_steps_: int = field(init=False)
     network_: VQNetwork = field(init=False)
     positive_share_: float = field(init=False)
     stop_reason_: str = field(init=False)
@@ -275,6 +284,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         with opened_fit(
             self, source, labels, settings.spec, request, holdout=self.holdout
         ) as context:
+            context, settings = within_seconds(context, settings, self.max_seconds)
             self._set_fitted(run_rounds(context, settings), settings, context, labels)
         return self
 
@@ -378,9 +388,11 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
 
     def _settings(self, source: ArraySource) -> VQSettings:
         """Resolve the parameters for the data of a fit."""
-        variant, default = resolve_variant(self.variant), _ROUNDS_OF_VECTORS
-        if source.is_image:  # a third round gains little on images and costs as much as the others
-            default = _ROUNDS_OF_IMAGES
+        variant = resolve_variant(self.variant)
+        optimizer = resolve_optimizer(variant.optimizer, is_image=source.is_image)
+        variant = replace(variant, optimizer=optimizer)
+        # A third round gains little on images and costs as much as the others.
+        default = _ROUNDS_OF_IMAGES if source.is_image else _ROUNDS_OF_VECTORS
         n_members = count_members(self.n_members, source)
         dropout = resolve_dropout(self.dropout, source)
         spec = self._spec(source.sample_shape, variant, dropout, n_members)
@@ -423,7 +435,8 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         training.history.mark_largest("center_distance", 5, "top_distance")
         self.history_, self.best_check_ = training.history, training.best_check
         self.n_steps_ = int(self.history_[-1]["step"])
-        self.stop_reason_ = stop_reason(training, self.max_steps)
+        self.max_steps_ = settings.max_steps
+        self.stop_reason_ = stop_reason(training, settings.max_steps)
         self.network_, self._folded, self._device = training.state, last.network, context.device
         self.variant_, self._dropout = settings.variant, settings.spec.dropout
         self.n_members_, self.n_holdout_ = settings.spec.n_members, context.split.n_holdout

@@ -50,9 +50,10 @@ class Variant:
     weight_average : float, default=0.99
         Decay of the moving average of the encoder, which is used for checks and predictions.
         0 turns it off.
-    optimizer : {"muon", "adam"}, default="muon"
+    optimizer : {"auto", "muon", "adam"}, default="auto"
         "muon" moves matrices and filters along their orthogonalised momentum, at 20 times the
-        learning rate, and has Adam for the rest.
+        learning rate, and has Adam for the rest. "auto" takes it for images, and "adam" for
+        vectors, where it gains nothing.
     rounds : {"soft", "leave-out"}, default="soft"
         What a further round does: draw every unlabelled sample to c_1 + q(x) (c_m - c_1), q being
         its probability after the round before, or leave out those that look positive. The latter
@@ -75,7 +76,7 @@ class Variant:
     stopping_signal: str = "holdout-loss"
     schedule: str = "cosine"
     weight_average: float = 0.99
-    optimizer: str = "muon"
+    optimizer: str = "auto"
     rounds: str = "soft"
     image_encoder: str = "conv"
     n_init: int = 4
