@@ -61,6 +61,7 @@ def test_scoring_graph__every_layout__scores_as_the_model(case: str) -> None:
 
     (X, y), parameters = CASES[case]
     model = fast_classifier(**parameters).fit(X, y)
+    model.set_params(precision="float32")
     graph = ScoringGraph(model, channels_last=case == "colour").eval()
     with torch.inference_mode():
         outputs = graph(torch.from_numpy(np.ascontiguousarray(X)))
