@@ -20,7 +20,7 @@ from vqpu.base._source import ArraySource
 from vqpu.errors import CollapsedCodesError, VqpuWarning
 from vqpu.priors._posterior import RAISED_BY, fit_posterior
 from vqpu.training import CheckResult, History
-from vqpu.vq._network import Encodings, VQNetwork
+from vqpu.vq._network import Encodings
 
 RAISED_BY_TRIED = (0.0, 1.0, 3.0, 6.0)  # standard errors, for the study of the border
 
@@ -104,9 +104,9 @@ def _accuracies(
 
 def _encode(check: CheckResult, source: ArraySource) -> Encodings:
     """Return what the network of VQ K-means says of all samples of a source."""
-    network = check.network
-    assert isinstance(network, VQNetwork)
-    return network.encode(source, None, check.device)
+    network: Any = check.network
+    encodings: Encodings = network.encode(source, None, check.device)
+    return encodings
 
 
 def run_judged(
@@ -162,7 +162,7 @@ def _fitted_metrics(model: Any, problem: Problem) -> dict[str, Any]:
         "n_steps": model.n_steps_,
         "best_check": model.best_check_,
         "stop_reason": model.stop_reason_,
-        "n_members": len(model.network_.encoder.members),
+        "n_members": model.n_members_,
         **scores(model.predict, problem),
     }
     if hasattr(model, "alpha_"):

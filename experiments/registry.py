@@ -34,6 +34,7 @@ STUDIES = {
     "rounds": "studies.rounds.ITEM",
     "forms": "studies.forms.ITEM",
     "small-images": "studies.small_images.ITEM",
+    "encoders": "studies.encoders.ITEM",
     "tables": "studies.tables.ITEM",
     "metrics": "studies.metrics.ITEM",
     "priors": "studies.priors.ITEM",

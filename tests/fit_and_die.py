@@ -64,7 +64,8 @@ def small_encoder(shape: tuple[int, ...], dim: int) -> nn.Module:
     )
 
 
-NETWORK_METHODS = tuple(method.name for method in METHODS if method.is_saved)
+TREES = "vq-trees"  # no method of its own: VQ K-means with trees, whose rounds are checkpoints
+NETWORK_METHODS = (*(method.name for method in METHODS if method.is_saved), TREES)
 ROUNDS = {"n_members": 2, "n_rounds": 2}
 SMALL: dict[str, Any] = {
     "encoder": small_encoder, "max_steps": 30, "check_every": 5, "patience": 50, "vector_dim": 4,
@@ -83,6 +84,8 @@ def small_method(name: str) -> Any:
     """A method of the registry, quick, in several stages or rounds where it has them."""
     if name == "vq":
         return small_model(**ROUNDS)
+    if name == TREES:
+        return small_model(encoder="trees", rounds="soft", n_members=2, n_rounds=3)
     method = find_method(name)
     assert method is not None
     kind = method.load_class()

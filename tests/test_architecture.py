@@ -19,18 +19,19 @@ ALLOWED: dict[str, set[str]] = {
     "scenarios": {"errors", "base"},
     "nn": set(),
     "persistence": {"", "errors", "base"},
+    "trees": {"errors", "base"},
     "priors": {"errors", "base", "scenarios"},
     "metrics": {"errors", "base", "scenarios"},
     "training": {"errors", "base", "nn", "persistence"},
     "estimators": {"", "errors", "base", "nn", "persistence", "priors", "training"},
-    "vq": {"errors", "base", "nn", "persistence", "priors", "training", "estimators"},
+    "vq": {"errors", "base", "nn", "persistence", "priors", "trees", "training", "estimators"},
     "rivals": {
         "", "errors", "base", "scenarios", "nn", "persistence", "priors", "training", "estimators",
         "vq",
     },
     "files": {
-        "errors", "base", "scenarios", "nn", "persistence", "priors", "metrics", "estimators", "vq",
-        "rivals",
+        "errors", "base", "scenarios", "nn", "persistence", "priors", "trees", "metrics",
+        "estimators", "vq", "rivals",
     },
     "datasets": {"errors", "base", "scenarios", "persistence", "files"},
     "report": {
@@ -45,6 +46,7 @@ ALLOWED: dict[str, set[str]] = {
 FORBIDDEN: dict[str, set[str]] = {
     "persistence": {"sklearn"},
     "nn": {"sklearn"},
+    "trees": {"torch", "sklearn"},
     "training": {"sklearn"},
     "datasets": {"torch"},
     "metrics": {"torch"},
@@ -138,6 +140,7 @@ def test_import_vqpu__loads_nothing_heavy() -> None:
         ["data", "--help"],
         ["data", "fetch", "--help"],
         *([name, "--help"] for name in ("fit", "predict", "rank", "inspect", "evaluate", "export")),
+        ["explain", "--help"],
         ["compare", "--help"],
         ["report", "--help"],
     ],

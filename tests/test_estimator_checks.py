@@ -8,6 +8,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tests.support import fast_classifier
+from vqpu import VQKMeansClassifier
 from vqpu.rivals import (
     VQVAE,
     BaggingPUClassifier,
@@ -33,6 +34,7 @@ FASTER: dict[str, Any] = {**FAST, "n_members": 1}  # these train in two stages, 
     [
         fast_classifier(random_state=None),
         fast_classifier(random_state=None, n_members=2, n_rounds=2, decision="nearest-center"),
+        VQKMeansClassifier(encoder="trees", max_steps=30, n_members=2),
         NaivePUClassifier(**FAST, n_members=1),
         OracleClassifier(**FAST, n_members=1),
         ObserverGANClassifier(**FAST, latent_dim=4),

@@ -64,8 +64,12 @@ def test_bfloat16__is_computed_in_and_kept_out_of_everything_else(
     model: VQKMeansClassifier, images: Images
 ) -> None:
     seen: list[torch.dtype] = []
-    member: Any = model._folded.encoder.members[0]
-    handle = member.layers[0].register_forward_hook(lambda *parts: seen.append(parts[2].dtype))
+    folded: Any = model._folded
+    handle = (
+        folded.encoder.members[0]
+        .layers[0]
+        .register_forward_hook(lambda *parts: seen.append(parts[2].dtype))
+    )
     model.predict(images[0])
     handle.remove()
     assert set(seen) == {torch.bfloat16}

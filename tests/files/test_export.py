@@ -15,6 +15,7 @@ from tests.support import fast_classifier
 from vqpu import VQKMeansClassifier
 from vqpu.errors import ExportError, MissingDependencyError, OutputError, UsageError
 from vqpu.rivals import NaivePUClassifier
+from vqpu.vq._decision_rule import DecisionRule
 
 
 def vectors() -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -96,10 +97,8 @@ def test_export__graph_that_differs__refused_and_not_written(
     from vqpu.files._export import export_onnx
 
     model = fast_classifier().fit(*vectors())
-    honest = VQKMeansClassifier.decision_function
-    monkeypatch.setattr(
-        VQKMeansClassifier, "decision_function", lambda self, X: honest(self, X) + 1
-    )
+    honest = DecisionRule.log_odds
+    monkeypatch.setattr(DecisionRule, "log_odds", lambda self, found: honest(self, found) + 1)
     with pytest.raises(ExportError, match=r"scores otherwise than the model.*not written"):
         export_onnx(model, tmp_path / "model.onnx")
     assert not list(tmp_path.iterdir())
@@ -127,3 +126,65 @@ def test_export__bad_requests__refused(tmp_path: Path) -> None:
         export_onnx(model, tmp_path / "model.txt")
     with pytest.raises(OutputError, match="give a file in an existing folder"):
         export_onnx(model, tmp_path / "nowhere" / "model.onnx")
+
+
+def with_gaps_and_categories() -> tuple[Any, NDArray[np.bool_]]:
+    """A source of two numbers, one with gaps, and 36 categories; and who is a labelled positive."""
+    from vqpu.base._source import ArraySource
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1_500, 3))
+    X[:, 2] = rng.integers(0, 36, 1_500)
+    truth = (X[:, 0] > -1) & (X[:, 2] % 3 == 0)
+    X[rng.random(1_500) < 0.2, 1] = np.nan
+    X[rng.random(1_500) < 0.1, 2] = np.nan
+    source = ArraySource(X)
+    source.categories = {2: 36}  # type: ignore[attr-defined, unused-ignore]
+    return source, truth & (rng.random(1_500) < 0.5)
+
+
+@pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
+@pytest.mark.parametrize("decision", ["posterior", "nearest-center"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_export__trees_with_gaps_and_categories(
+    decision: str, dtype: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnx")
+    onnxruntime = pytest.importorskip("onnxruntime")
+    import vqpu.vq._classifier as module
+    from vqpu.base._labels import encode_pu_labels
+    from vqpu.files._export import export_onnx
+
+    source, labeled = with_gaps_and_categories()
+    monkeypatch.setattr(
+        module,
+        "check_training_data",
+        lambda *_: (source, encode_pu_labels(labeled.astype(np.int64))),
+    )
+    model = VQKMeansClassifier(encoder="trees", max_steps=40, random_state=0)
+    model.set_params(variant__decision=decision)
+    model.n_features_in_ = 3
+    model.fit(source.array, labeled)
+    assert model.network_.encoder.arrays.node_words.any()  # type: ignore[operator, union-attr]
+    done = export_onnx(model, tmp_path / "model.onnx", dtype=dtype, feature_names=["a", "b", "c"])
+    assert done.largest_error < 1e-4
+    assert done.codes_apart == 0
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"))
+    rows = source.array.astype(dtype)
+    found = session.run(["score", "codes"], {"x": rows})
+    encodings = model.network_.encode(type(source)(rows), None, torch.device("cpu"))
+    np.testing.assert_allclose(found[0], model.decision_rule_.log_odds(encodings), atol=1e-4)
+    np.testing.assert_array_equal(found[1], encodings.representation)
+
+
+@pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
+def test_export__trees_of_bytes(tmp_path: Path) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    from vqpu.files._export import export_onnx
+
+    X, y = vectors()
+    X = (40 * (X - 1e6) + 60).clip(0, 255).astype(np.uint8)
+    model = VQKMeansClassifier(encoder="trees", max_steps=20, random_state=0).fit(X, y)
+    done = export_onnx(model, tmp_path / "model.onnx", dtype="uint8")
+    assert (done.input_dtype, done.codes_apart) == ("uint8", 0.0)

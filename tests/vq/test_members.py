@@ -15,6 +15,7 @@ from vqpu.base._split import draw_check_sample, split_holdout
 from vqpu.estimators._encoder import count_members, resolve_dropout
 from vqpu.nn import EncoderEnsemble
 from vqpu.rivals import NaivePUClassifier
+from vqpu.vq._network import VQNetwork
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
 pytestmark = pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
@@ -24,6 +25,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
 def whole_numbers(blobs: Blobs) -> Blobs:
     """Data whose sums are exact, so that a new order of rows leaves the normaliser as it was."""
     return np.round(100 * blobs[0]), blobs[1]
+
+
+def members_of(model: VQKMeansClassifier) -> nn.ModuleList:
+    assert isinstance(model.network_, VQNetwork)
+    return model.network_.encoder.members
 
 
 def is_labeled(n_positive: int, n_unlabeled: int) -> NDArray[np.bool_]:
@@ -87,9 +93,7 @@ def test_fit__a_member_does_not_depend_on_what_it_is_kept_from(whole_numbers: Bl
     second = fast_classifier(n_members=3).fit(changed, y)
     same = [
         all(torch.equal(a, b) for a, b in zip(old.parameters(), new.parameters(), strict=True))
-        for old, new in zip(
-            first.network_.encoder.members, second.network_.encoder.members, strict=True
-        )
+        for old, new in zip(members_of(first), members_of(second), strict=True)
     ]
     assert first.history_[-1]["holdout_loss"] != second.history_[-1]["holdout_loss"]
     assert first.best_check_ == second.best_check_
@@ -139,7 +143,7 @@ def test_members_and_dropout__fall_evenly_with_the_number_of_samples() -> None:
 
 def test_members__five_for_few_samples(blobs: Blobs) -> None:
     few = fast_classifier(n_members=None, max_steps=2).fit(*blobs)
-    assert len(few.network_.encoder.members) == 5
+    assert len(members_of(few)) == 5
     naive = NaivePUClassifier(max_steps=2, random_state=0).fit(*blobs)
     assert len(naive.network_.encoder.members) == 5
     assert naive.decision_function(blobs[0]).shape == (len(blobs[0]),)

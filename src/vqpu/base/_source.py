@@ -23,6 +23,9 @@ _CHUNK_VALUES = 1 << 20
 _MOST_BYTES_HELD = 1 << 22
 _ROWS_AT_A_TIME = 8
 _SMALLEST_SIDE = 8
+ALL = slice(None)
+
+Span = slice  # whose name is that of a method below
 
 
 class Moments(NamedTuple):
@@ -124,6 +127,25 @@ class ArraySource:
         # NumPy's time.
         return tensor if self.is_image else tensor.contiguous()
 
+    def rows(self, indices: NDArray[np.integer[Any]] | Span = ALL) -> Any:
+        """Return vectors as float32 or float64; all of them as the array itself where it can be.
+
+        Parameters
+        ----------
+        indices : ndarray of int or slice
+        """
+        if isinstance(indices, Span):
+            if indices == ALL and self._array.dtype in (np.float32, np.float64):
+                return self._array
+            rows = self.slice(*indices.indices(len(self))[:2]).numpy()
+        else:
+            rows = self.batch(indices).numpy()
+        return rows if rows.dtype != np.uint8 else rows.astype(np.float32)
+
+    def bytes_of(self, indices: NDArray[np.integer[Any]]) -> bytes:
+        """Return what some samples consist of, for digests."""
+        return self.batch(indices).contiguous().numpy().tobytes()
+
     def check_finite(self) -> None:
         """Raise if any value is NaN or infinite, naming the first such sample."""
         if not np.issubdtype(self._array.dtype, np.floating):
@@ -158,11 +180,11 @@ class ArraySource:
         return Moments(mean, std)
 
     def extremes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the least and the largest value per feature or per channel."""
+        """Return the least and the largest value per feature or per channel, NaN passed over."""
         low, high = np.inf, -np.inf
         for _, chunk in self._chunks():
-            low = np.minimum(low, chunk.min(axis=self._sample_axes))
-            high = np.maximum(high, chunk.max(axis=self._sample_axes))
+            low = np.fmin(low, np.fmin.reduce(chunk, axis=self._sample_axes))
+            high = np.fmax(high, np.fmax.reduce(chunk, axis=self._sample_axes))
         return np.atleast_1d(np.float64(low)), np.atleast_1d(np.float64(high))
 
     @property

@@ -26,6 +26,7 @@ for _command in (
     _fit.fit,
     _predict.predict,
     _predict.rank,
+    _predict.explain,
     _model.inspect,
     _model.report,
     _predict.evaluate,

@@ -78,6 +78,10 @@ def fit(
         ),
     ] = None,
     assignments: Assignments = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="auto, conv, vqvae, mlp, or trees, which suit tables. Default: auto."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     checkpoint_dir: Annotated[
         str | None, typer.Option(help="Folder of checkpoints. Default with --resume: beside OUT.")
@@ -103,7 +107,7 @@ def fit(
     options = _given(
         data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
         labels=labels, file_column=file_column, id_column=id_column, drop=drop or None,
-        image_size=image_size, image_mode=image_mode, out=out, random_state=seed,
+        image_size=image_size, image_mode=image_mode, out=out, encoder=encoder, random_state=seed,
         checkpoint_dir=checkpoint_dir, resume=resume or None,
         on_broken="skip" if skip_broken else None,
     )  # fmt: skip

@@ -12,6 +12,7 @@ import typer
 from vqpu.errors import UsageError
 
 if TYPE_CHECKING:
+    from vqpu.files._explaining import Explained, Reason
     from vqpu.files._ranking import Ranked
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
@@ -138,6 +139,64 @@ def _print_ranking(ranked: Ranked) -> None:
     ]
     aside = f" ({', '.join(left_out)})" if left_out else ""
     typer.echo(f"best {len(ranked.best)} of {ranked.n_seen} samples{aside}", err=True)
+
+
+def explain(
+    model: Model,
+    input_path: InputPath,
+    top: Annotated[int, typer.Option(min=1, help="How many samples.")] = 20,
+    id_column: IdColumn = None,
+    skip_broken: SkipBroken = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the most likely positives with the columns that speak for and against each."""
+    from vqpu.files._explaining import explain_file
+
+    explained = explain_file(
+        model,
+        input_path,
+        top=top,
+        id_column=id_column,
+        on_broken="skip" if skip_broken else "raise",
+    )
+    if as_json:
+        print(json.dumps(_plain_explanation(explained), allow_nan=False))
+        return
+    print(f"{'prob.':>6}  name, then the columns that speak most for (+) and against (-) it")
+    for sample in explained.samples:
+        shown = str(sample.name).encode("utf-8", "backslashreplace").decode()
+        reasons = ", ".join(
+            f"{reason.column} = {reason.value:.6g} ({reason.contribution:+.3f})"
+            for reason in [*sample.reasons_for, *sample.reasons_against]
+        )
+        print(f"{sample.probability:.4f}  {shown}: {reasons or 'none'}")
+    typer.echo(f"best {len(explained.samples)} of {explained.n_seen} samples", err=True)
+    overall = ", ".join(f"{name} {share:.1%}" for name, share in explained.importance[:10])
+    typer.echo(f"overall: {overall}", err=True)
+
+
+def _plain_explanation(explained: Explained) -> dict[str, Any]:
+    def plain(reasons: list[Reason]) -> list[dict[str, Any]]:
+        # A missing value has no number in JSON.
+        return [
+            {**reason._asdict(), "value": None if reason.value != reason.value else reason.value}
+            for reason in reasons
+        ]
+
+    return {
+        "n_seen": explained.n_seen,
+        "n_broken": explained.n_broken,
+        "importance": dict(explained.importance),
+        "samples": [
+            {
+                "name": sample.name,
+                "probability": sample.probability,
+                "for": plain(sample.reasons_for),
+                "against": plain(sample.reasons_against),
+            }
+            for sample in explained.samples
+        ],
+    }
 
 
 def evaluate(

@@ -26,7 +26,7 @@ from vqpu.nn import (
 # Share of units dropped with many samples and with few.
 _MLP_DROPOUT = (0.25, 0.5)
 _CONV_DROPOUT = (0.0, 0.1)
-_MOST_MEMBERS = 5
+MEMBERS = 5
 # Up to how many samples are few, and from how many on they are many. Members of a network for
 # vectors are cheap, so they pay for longer.
 _IMAGES, _VECTORS, _MEMBERS_OF_VECTORS = (1_000, 6_000), (1_000, 9_000), (10_000, 90_000)
@@ -63,7 +63,7 @@ def count_members(n_members: int | None, source: ArraySource) -> int:
     if n_members is not None:
         return int(n_members)
     scarcity = _scarcity(len(source), *(_IMAGES if source.is_image else _MEMBERS_OF_VECTORS))
-    return 1 + round((_MOST_MEMBERS - 1) * scarcity)
+    return 1 + round((MEMBERS - 1) * scarcity)
 
 
 def resolve_dropout(dropout: float | None, source: ArraySource) -> float:

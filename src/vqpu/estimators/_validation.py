@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 from torch import nn
@@ -15,6 +16,7 @@ from vqpu.base._parameters import check_choice, check_integer, check_real
 from vqpu.base._precision import PRECISIONS
 from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource
+from vqpu.base._sparse import SparseSource
 from vqpu.errors import InputError, InputTypeError, ParameterError, VqpuError
 from vqpu.nn import ENCODERS
 from vqpu.training import OPTIMIZERS, SCHEDULES
@@ -67,7 +69,7 @@ def check_prediction_data(estimator: Any, X: Any) -> ArraySource:
     """
     check_is_fitted(estimator)
     allow_nd = len(estimator.input_shape_) > 1 or getattr(X, "ndim", 2) > 2
-    source = ArraySource(_validated(estimator, X, "no_validation", reset=False, allow_nd=allow_nd))
+    source = source_of(_validated(estimator, X, "no_validation", reset=False, allow_nd=allow_nd))
     if source.sample_shape != estimator.input_shape_:
         raise InputError(
             f"X holds samples of shape {source.sample_shape}, but {type(estimator).__name__} was "
@@ -91,8 +93,18 @@ def forget(estimator: Any) -> None:
     estimator.__dict__.pop("_folded", None)
 
 
+def source_of(X: Any) -> ArraySource:
+    """Return validated samples as a source.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix
+    """
+    return ArraySource(X) if isinstance(X, np.ndarray) else SparseSource(X)
+
+
 def _checked_source(X: Any) -> ArraySource:
-    source = ArraySource(X)
+    source = source_of(X)
     source.check_finite()
     return source
 
@@ -107,6 +119,7 @@ def _validated(estimator: Any, X: Any, y: Any, *, reset: bool, allow_nd: bool) -
             y,
             reset=reset,
             allow_nd=allow_nd,
+            accept_sparse="csr" if getattr(estimator, "_takes_sparse", False) else False,
             ensure_all_finite=False,  # our own check goes chunk by chunk
             ensure_min_samples=2 if reset else 1,
         )
@@ -119,14 +132,23 @@ def _validated(estimator: Any, X: Any, y: Any, *, reset: bool, allow_nd: bool) -
 AUGMENTATIONS = ("auto", "none", "shift", "flip", "flip+shift")
 
 
-def _check_encoder(name: str, value: Any) -> None:
+def check_encoder(name: str, value: Any, others: Sequence[str] = ()) -> None:
+    """Raise unless ``value`` names an encoder, one of ``others`` too, or is a function.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+    others : sequence of str
+        Encoders of this estimator that are no networks.
+    """
     if isinstance(value, nn.Module):
         raise ParameterError(
             "encoder must be a name or a function of (sample_shape, vector_dim) that returns a "
             "new module, so that every fit starts afresh. Got a module instead."
         )
     if not callable(value):
-        check_choice(name, value, ["auto", *ENCODERS])
+        check_choice(name, value, ["auto", *ENCODERS, *others])
 
 
 def _check_verbose(name: str, value: Any) -> None:
@@ -141,7 +163,7 @@ def _check_device(name: str, value: Any) -> None:
 
 
 _CHECKS: dict[str, Callable[[str, Any], None]] = {
-    "encoder": _check_encoder,
+    "encoder": check_encoder,
     "n_members": partial(check_integer, low=1, optional=True),
     "n_vectors": partial(check_integer, low=1),
     "vector_dim": partial(check_integer, low=1),

@@ -17,10 +17,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from vqpu.base._source import ArraySource
 from vqpu.errors import ExportError, MissingDependencyError, UsageError
+from vqpu.files._tree_graph import OUTPUTS as OUTPUTS_OF_TREES
+from vqpu.files._tree_graph import tree_graph, tree_samples
 from vqpu.nn import project_on_anchors
 from vqpu.persistence._targets import check_target, writing
 from vqpu.vq._classifier import VQKMeansClassifier
+from vqpu.vq._network import VQNetwork
+from vqpu.vq._tree_network import TreeNetwork
 
 COLUMNS_KEY = "vqpu.columns"
 SCORE_TOLERANCE = 1e-4
@@ -71,7 +76,9 @@ class ScoringGraph(nn.Module):
 
     def __init__(self, model: VQKMeansClassifier, *, channels_last: bool) -> None:
         super().__init__()
-        self.network = model._predictor()
+        network = model._predictor()
+        assert isinstance(network, VQNetwork)
+        self.network = network
         self.channels_last = channels_last
         rule = model.decision_rule_
         self.needs_codes = rule.needs_codes
@@ -162,10 +169,19 @@ def export_onnx(
             f"feature_names must be a list of {shape[0]} names. Got {feature_names!r:.100} instead."
         )
     model = copy.copy(model).set_params(precision="float32")  # what the graph computes in
-    graph = ScoringGraph(model, channels_last=_is_channels_last(shape, model.input_shape_)).eval()
-    samples = _random_samples(model, shape, _input_dtype(dtype or _default_dtype(shape)))
-    content = _to_onnx(graph, samples, feature_names)
-    exported = _compare(model, graph, content, samples, path)
+    given = _input_dtype(dtype or _default_dtype(shape))
+    if isinstance(model._folded, TreeNetwork):
+        proto, outputs = tree_graph(model, given), OUTPUTS_OF_TREES
+        samples = tree_samples(model._folded, _CHECKED, given)
+    else:
+        is_last = _is_channels_last(shape, model.input_shape_)
+        graph = ScoringGraph(model, channels_last=is_last).eval()
+        samples = _random_samples(model, shape, given)
+        proto, outputs = _to_onnx(graph, samples), graph.outputs
+    if feature_names is not None:
+        proto.metadata_props.add(key=COLUMNS_KEY, value=json.dumps(list(feature_names)))
+    content: bytes = proto.SerializeToString()
+    exported = _compare(model, outputs, content, samples, path)
     with writing(path) as file:
         file.write(content)
     return exported
@@ -205,6 +221,7 @@ def _input_dtype(name: str) -> str:
 
 def _random_samples(model: VQKMeansClassifier, shape: tuple[int, ...], dtype: str) -> NDArray[Any]:
     """Draw samples with the mean and the spread of the training data, per feature or channel."""
+    assert isinstance(model._folded, VQNetwork)
     normalizer: Any = model._folded.encoder.normalizer
     mean, std = (part.cpu().numpy() for part in (normalizer.mean, normalizer.std))
     rng = np.random.default_rng(0)
@@ -219,9 +236,7 @@ def _random_samples(model: VQKMeansClassifier, shape: tuple[int, ...], dtype: st
     return np.ascontiguousarray(samples, dtype=dtype)
 
 
-def _to_onnx(
-    graph: ScoringGraph, samples: NDArray[Any], feature_names: Sequence[str] | None
-) -> bytes:
+def _to_onnx(graph: ScoringGraph, samples: NDArray[Any]) -> Any:
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), _silenced_logs():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
@@ -235,11 +250,7 @@ def _to_onnx(
             verbose=False,
         )
     assert program is not None
-    proto: Any = program.model_proto
-    if feature_names is not None:
-        proto.metadata_props.add(key=COLUMNS_KEY, value=json.dumps(list(feature_names)))
-    content: bytes = proto.SerializeToString()
-    return content
+    return program.model_proto
 
 
 @contextlib.contextmanager
@@ -258,7 +269,7 @@ def _silenced_logs() -> Any:
 
 def _compare(
     model: VQKMeansClassifier,
-    graph: ScoringGraph,
+    names: tuple[str, ...],
     content: bytes,
     samples: NDArray[Any],
     path: Path,
@@ -267,20 +278,21 @@ def _compare(
     import onnxruntime
 
     session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    outputs = dict(zip(graph.outputs, session.run(None, {"x": samples}), strict=True))
+    outputs = dict(zip(names, session.run(None, {"x": samples}), strict=True))
     alone = session.run(["score"], {"x": samples[:1]})[0]
-    error = _largest_error(outputs["score"], model.decision_function(samples))
+    encodings = model._folded.encode(ArraySource(samples), None, model._device)
+    error = _largest_error(outputs["score"], model.decision_rule_.log_odds(encodings))
     error = max(error, _largest_error(alone, outputs["score"][:1]))
     apart = 0.0
     if "codes" in outputs:
-        apart = float((outputs["codes"] != model.transform(samples)).mean())
+        apart = float((outputs["codes"] != encodings.representation).mean())
     if not error <= SCORE_TOLERANCE or apart > MOST_CODES_APART:
         raise ExportError(
             f"The exported graph scores otherwise than the model: scores differ by up to "
             f"{error:.2g} and {apart:.2%} of the codes. It was not written."
         )
     shape, dtype = samples.shape[1:], str(samples.dtype)
-    return Exported(path, dtype, shape, graph.outputs, len(samples), error, apart)
+    return Exported(path, dtype, shape, names, len(samples), error, apart)
 
 
 def _largest_error(found: NDArray[np.float64], expected: NDArray[np.float64]) -> float:

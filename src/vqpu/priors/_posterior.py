@@ -10,7 +10,8 @@ of positive against negative as the exponential of a line in s.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,14 +85,24 @@ def fit_posterior(
     scale = max(scale, 1e-9)
     standard = ((positive - center) / scale, (unlabeled - center) / scale)
     bounds = [(-3.0, math.log(_LARGEST_SLOPE)), (-100.0, 100.0)]
-    fits = [
-        minimize(_loss, [start, 0.0], args=(*standard, raised), jac=True, bounds=bounds)
-        for start in (0.5, 2.0)
-    ]
+    # Threads for matrices of two by two make a fit of milliseconds last a tenth of a second.
+    with _blas().limit(limits=1):
+        fits = [
+            minimize(_loss, [start, 0.0], args=(*standard, raised), jac=True, bounds=bounds)
+            for start in (0.5, 2.0)
+        ]
     log_slope, intercept = min(fits, key=lambda fit: float(fit.fun)).x
     slope = math.exp(log_slope) / scale
     prior = math.log(raised / (1 - raised))
     return Posterior(alpha, slope, float(intercept) - slope * center + prior)
+
+
+@cache
+def _blas() -> Any:
+    """Return what limits the threads of matrix libraries; finding them takes as long as a fit."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
 
 
 def best_bin_alpha(positive: Floats, unlabeled: Floats) -> float:

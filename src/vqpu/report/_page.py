@@ -19,6 +19,7 @@ from vqpu.report._summary import (
     changed_parameters,
     diagnosis_of,
     facts,
+    importance_rows,
     training_note,
 )
 
@@ -89,6 +90,7 @@ def _parts(reported: ReportedModel, seed: int) -> dict[str, Any]:
         "histogram": histogram,
         "histogram_picture": draw_histogram(histogram),
         "facts": facts(reported),
+        "importance": importance_rows(reported),
         "changed": changed_parameters(reported.parameters),
         "sample": reported.sample,
         **_parts_of_sample(reported, seed),

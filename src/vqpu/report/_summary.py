@@ -12,6 +12,7 @@ from vqpu.report._training_sample import findings_of
 from vqpu.vq._classifier import VQKMeansClassifier
 
 LEVELS = (OK, DOUBT, FAILED)  # from good to bad
+_MOST_COLUMNS = 20
 _SILENT = ("verbose", "device", "random_state")  # how a fit was run, not what was fitted
 
 
@@ -166,6 +167,20 @@ def training_note(n_members: int, n_held_out: int, n_unlabeled: int) -> str:
     if n_members > 1:
         return f"Each was held out from one of the {n_members} encoders and trained on by others."
     return f"Of all {n_unlabeled:,}, {n_held_out:,} were held out and the others trained on."
+
+
+def importance_rows(reported: ReportedModel) -> list[tuple[str, str]] | None:
+    """Return the columns that matter most to trees with their shares, None for networks.
+
+    Parameters
+    ----------
+    reported : ReportedModel
+    """
+    shares = getattr(reported.model, "feature_importances_", None)
+    if shares is None:
+        return None
+    ranked = sorted(zip(shares.tolist(), reported.columns, strict=True), key=lambda pair: -pair[0])
+    return [(name, f"{share:.1%}") for share, name in ranked[:_MOST_COLUMNS] if share > 0]
 
 
 def _encoders(count: int) -> str:

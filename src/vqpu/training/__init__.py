@@ -15,6 +15,7 @@ from vqpu.training._loop import take_step as take_step
 from vqpu.training._optimizers import OPTIMIZERS as OPTIMIZERS
 from vqpu.training._optimizers import WeightAverage as WeightAverage
 from vqpu.training._optimizers import resolve_optimizer as resolve_optimizer
+from vqpu.training._progress import progress_reporter as progress_reporter
 from vqpu.training._snapshots import Changing as Changing
 from vqpu.training._stage import FitContext as FitContext
 from vqpu.training._stage import Stage as Stage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from vqpu.base._split import Split
 from vqpu.nn import fold_batch_norm, nearest_code_pruned
 from vqpu.training import CheckResult, FitContext, RowMaker, holdout_auc, separation
 from vqpu.vq._clusters import find_clusters
-from vqpu.vq._decision_rule import HeldOut, fit_decision_rule
+from vqpu.vq._decision_rule import DecisionRule, HeldOut, fit_decision_rule
 from vqpu.vq._network import Encodings, VQNetwork
 from vqpu.vq._variant import Variant
 
@@ -45,48 +46,76 @@ class Checker(NamedTuple):
     def check(self, step: int, terms: dict[str, float]) -> CheckResult:
         """Return the check after ``step`` steps with the mean ``terms`` since the last one."""
         folded = fold_network(self.network)  # a check costs a twentieth of an epoch, not a tenth
-        (positive, unlabeled), held_out = self._encode(folded)
-        clusters = find_clusters(
-            unlabeled.representation,
-            positive.representation,
-            n_starts=self.variant.n_init,
-            seed=derive_seed(self.context.seed, Stream.TWO_MEANS),
-        )
-        rule = fit_decision_rule(self.variant.decision, clusters, held_out)
-        measured = {
-            **self._signals(*held_out.projections()),
-            "center_distance": clusters.distance,
-            "found_positives": clusters.found_positives,
-            "positive_share": float((rule.log_odds(unlabeled) > 0).mean()),
-            "alpha": rule.projection_posterior.alpha,
-            "codes_in_use": _codes_in_use(folded, positive, unlabeled),
-        }
-        row = self.rows(step, terms, measured)
-        return CheckResult(row, 0, folded, self.context.device, rule, held_out)
 
-    def _encode(self, network: VQNetwork) -> tuple[list[Encodings], HeldOut]:
         def encode(indices: NDArray[np.int64]) -> Encodings:
             source, device = self.context.source, self.context.device
-            return network.encode(source, indices, device, search=nearest_code_pruned)
+            return folded.encode(source, indices, device, search=nearest_code_pruned)
 
-        clustered, judged = self.context.sample
-        seen = list(map(encode, clustered))
-        unseen = seen if judged is clustered else list(map(encode, judged))
-        return seen, HeldOut(self.split, judged, *unseen)
+        seen = measure(self.context, self.split, self.variant, self.shares, encode)
+        row = self.rows(step, terms, seen.columns)
+        return CheckResult(row, 0, folded, self.context.device, seen.rule, seen.held_out)
 
-    def _signals(self, positive: Floats, unlabeled: Floats) -> dict[str, Any]:
-        # Who is drawn somewhere in this round; the others must not speak for it.
-        indices = self.context.sample.judged.unlabeled
-        is_drawn = ~self.split.is_left_out[indices]
-        drawn = unlabeled[is_drawn]
-        target = 0.0 if self.shares is None else self.shares[indices[is_drawn]]
-        # The first terms of equation 1 along the line between the anchors.
-        loss = np.mean((positive - 1) ** 2) + np.mean((drawn - target) ** 2)
-        return {
-            "holdout_loss": float(loss),
-            "holdout_auc": holdout_auc(positive, drawn),
-            "separation": separation(unlabeled),
-        }
+
+class Measured(NamedTuple):
+    """What a check saw: columns of the history, and how it would decide if training ended here."""
+
+    columns: dict[str, Any]
+    rule: DecisionRule
+    held_out: HeldOut
+
+
+def measure(
+    context: FitContext,
+    split: Split,
+    variant: Variant,
+    shares: Floats | None,
+    encode: Callable[[NDArray[np.int64]], Encodings],
+) -> Measured:
+    """Cluster the samples that a check looks at and fit the decision rule on the held-out ones.
+
+    Parameters
+    ----------
+    context, split, variant, shares
+        As in :class:`Checker`.
+    encode : callable
+        What an encoder says of the samples at some indices.
+    """
+    clustered, judged = context.sample
+    positive, unlabeled = seen = list(map(encode, clustered))
+    unseen = seen if judged is clustered else list(map(encode, judged))
+    held_out = HeldOut(split, judged, *unseen)
+    clusters = find_clusters(
+        unlabeled.representation,
+        positive.representation,
+        n_starts=variant.n_init,
+        seed=derive_seed(context.seed, Stream.TWO_MEANS),
+    )
+    rule = fit_decision_rule(variant.decision, clusters, held_out)
+    columns = {
+        **_signals(held_out, shares),
+        "center_distance": clusters.distance,
+        "found_positives": clusters.found_positives,
+        "positive_share": float((rule.log_odds(unlabeled) > 0).mean()),
+        "alpha": rule.projection_posterior.alpha,
+        "codes_in_use": _codes_in_use(positive, unlabeled),
+    }
+    return Measured(columns, rule, held_out)
+
+
+def _signals(held_out: HeldOut, shares: Floats | None) -> dict[str, Any]:
+    positive, unlabeled = held_out.projections()
+    # Who is drawn somewhere in this round; the others must not speak for it.
+    indices = held_out.indices.unlabeled
+    is_drawn = ~held_out.split.is_left_out[indices]
+    drawn = unlabeled[is_drawn]
+    target = 0.0 if shares is None else shares[indices[is_drawn]]
+    # The first terms of equation 1 along the line between the anchors.
+    loss = np.mean((positive - 1) ** 2) + np.mean((drawn - target) ** 2)
+    return {
+        "holdout_loss": float(loss),
+        "holdout_auc": holdout_auc(positive, drawn),
+        "separation": separation(unlabeled),
+    }
 
 
 def fold_network(network: VQNetwork) -> VQNetwork:
@@ -94,11 +123,12 @@ def fold_network(network: VQNetwork) -> VQNetwork:
     return VQNetwork(fold_batch_norm(network.encoder), network.codebook, network.encoding)
 
 
-def _codes_in_use(network: VQNetwork, *parts: Encodings) -> int:
-    if not network.is_quantized:
+def _codes_in_use(*parts: Encodings) -> int:
+    codes = [part.representation for part in parts]
+    if not np.issubdtype(codes[0].dtype, np.integer):  # vectors of a continuous encoding
         return 0
-    size = len(network.codebook.vectors)
+    size = 1 + max(int(part.max()) for part in codes)
     used = np.zeros(size, dtype=bool)
-    for part in parts:
-        used |= np.bincount(part.representation.ravel(), minlength=size) > 0
+    for part in codes:
+        used |= np.bincount(part.ravel(), minlength=size) > 0
     return int(used.sum())

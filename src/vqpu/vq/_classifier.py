@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from vqpu.base._labels import PULabels
 from vqpu.base._precision import resolve_precision
 from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource
+from vqpu.errors import ModelFileError
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
     EncoderSpec,
@@ -26,22 +28,40 @@ from vqpu.estimators._encoder import (
     resolve_dropout,
 )
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
-from vqpu.estimators._validation import check_parameters, check_prediction_data, check_training_data
+from vqpu.estimators._validation import (
+    check_encoder,
+    check_parameters,
+    check_prediction_data,
+    check_training_data,
+)
+from vqpu.nn import Codebook
 from vqpu.priors._posterior import Posterior, theoretical_alpha
 from vqpu.training import Callback, FitContext, History, resolve_optimizer
+from vqpu.trees import TreeSizes
 from vqpu.vq._check import fold_network
 from vqpu.vq._clusters import Clusters
 from vqpu.vq._decision_rule import DecisionRule, report_trouble
+from vqpu.vq._explanation import TreeExplainerMixin
 from vqpu.vq._network import Encodings, VQNetwork, blank_codebook
-from vqpu.vq._rounds import FitResult, VQSettings, run_rounds
+from vqpu.vq._rounds import FitResult, TrainRound, VQSettings, run_rounds, train_networks
 from vqpu.vq._time_limit import within_seconds
+from vqpu.vq._tree_network import TreeNetwork, blank_tree_network
+from vqpu.vq._tree_rounds import (
+    TREES,
+    TreeRounds,
+    check_tree_variant,
+    is_trees,
+    tree_settings,
+)
 from vqpu.vq._variant import Variant, named_parts, resolve_variant, with_variant
 
 _ROUNDS_OF_VECTORS, _ROUNDS_OF_IMAGES = 3, 2  # see results/rounds/summary.md
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUClassifier):
+class VQKMeansClassifier(
+    TreeExplainerMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUClassifier
+):
     r"""PU classifier: an encoder, a codebook and K-means with two clusters.
 
     Labelled positives are driven to the code of largest norm, unlabelled samples to the code of
@@ -50,16 +70,17 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
 
     Parameters
     ----------
-    encoder : {"auto", "conv", "vqvae", "mlp"} or callable, default="auto"
+    encoder : {"auto", "conv", "vqvae", "mlp", "trees"} or callable, default="auto"
         "auto" takes "conv" for images (in the paper's variant "vqvae", a VQ-VAE's encoder without
-        batch norm and dropout) and "mlp" for vectors. A callable gets
+        batch norm and dropout) and "mlp" for vectors; "trees" are boosted trees for tables, a
+        vector a member, which take seconds, missing values and categories. A callable gets
         ``(sample_shape, vector_dim)`` and returns a module that turns normalised float32 samples
         of shape ``(n, *sample_shape)`` (images: channels, height, width) into ``(n, K, p)``.
     augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
         Random changes of training images. "auto" shifts grey images and also mirrors colour
         images; say "shift" where a mirrored image means something else, as digits do.
     max_steps : int, default=4000
-        Bound on optimisation steps of a round.
+        Bound on optimisation steps of a round; with trees on those of a member, 300 at most.
     max_seconds : float or None, default=None
         Time that the fit may take. A few steps are measured first, and the rounds then have as
         many as the time holds, but not more than ``max_steps``; ``max_steps_`` says how many that
@@ -68,7 +89,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         Encoders that are trained side by side and answer together. Each is kept from a part of
         the samples of its own, so that every sample is judged by an encoder that never saw it.
         None: 5 up to about 1,000 images or 10,000 vectors, ever fewer with more, 1 from 5,000 or
-        70,000 on.
+        70,000 on; with trees always 5.
     random_state : int, RandomState, Generator or None, default=None
         Seed of everything random.
     device : str, default="auto"
@@ -86,7 +107,8 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples.
     learning_rate : float, default=0.001
-        Of Adam; that of Muon, for matrices and filters, is 20 times as large.
+        Of Adam; that of Muon, for matrices and filters, is 20 times as large, that of trees 50
+        times.
     dropout : float or None, default=None
         None: up to 1,000 samples 0.5 of the units for "mlp" and 0.1 of the feature maps for
         "conv"; ever fewer with more, down to 0.25 from 9,000 and none from 6,000 on.
@@ -128,7 +150,9 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     decision_rule_ : DecisionRule
         How s(x) or the codes of a sample become its score.
     network_ : torch.nn.Module
-        Averaged encoder and codebook of the chosen check.
+        Averaged encoder, or trees, and codebook of the chosen check.
+    tree_sizes_ : TreeSizes
+        With trees only: how many trees, nodes and sets of categories there are.
     history_ : History
         A row a check of every round: terms of the loss, signals, share called positive, codes in
         use, seconds; ``top_distance`` marks the last round's five checks with the largest centre
@@ -229,14 +253,15 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     n_members_: int = field(init=False)
     n_steps_: int = field(init=False)
     max_steps_: int = field(init=False)
-    network_: VQNetwork = field(init=False)
+    network_: VQNetwork | TreeNetwork = field(init=False)
     positive_share_: float = field(init=False)
     stop_reason_: str = field(init=False)
     theoretical_alpha_: float = field(init=False)
+    tree_sizes_: TreeSizes = field(init=False)
     variant_: Variant = field(init=False)
     _device: torch.device = field(init=False)
     _dropout: float = field(init=False)
-    _folded: VQNetwork = field(init=False)
+    _folded: VQNetwork | TreeNetwork = field(init=False)
 
     _saved: ClassVar[tuple[str, ...]] = (
         "n_features_in_", "input_shape_", "classes_", "network_", "history_", "best_check_",
@@ -244,7 +269,9 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         "theoretical_alpha_", "positive_share_", "holdout_projections_", "holdout_log_odds_",
         "decision_rule_", "variant_", "_dropout",
     )  # fmt: skip
-    _records: ClassVar[tuple[type, ...]] = (History, DecisionRule, Clusters, Posterior, Variant)
+    _records: ClassVar[tuple[type, ...]] = (
+        History, DecisionRule, Clusters, Posterior, Variant, TreeSizes,
+    )  # fmt: skip
 
     def fit(
         self,
@@ -285,7 +312,12 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
             self, source, labels, settings.spec, request, holdout=self.holdout
         ) as context:
             context, settings = within_seconds(context, settings, self.max_seconds)
-            self._set_fitted(run_rounds(context, settings), settings, context, labels)
+            if settings.trees is None:
+                train_round: TrainRound = partial(train_networks, context, settings)
+            else:
+                train_round = TreeRounds(context, settings).train
+            rounds = run_rounds(context, settings, train_round)
+            self._set_fitted(rounds, settings, context, labels)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -360,6 +392,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
+        tags.input_tags.sparse = self._takes_sparse
         return tags
 
     @property
@@ -373,18 +406,27 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         is_image = len(self.input_shape_) == 3
         return resolve_precision(self.precision, self._device, is_image=is_image)
 
-    def _predictor(self) -> VQNetwork:
+    def _predictor(self) -> VQNetwork | TreeNetwork:
         """Return the network for prediction, in the precision that the parameter says now."""
-        self._folded.encoder.precision = self.precision_
+        if isinstance(self._folded, VQNetwork):
+            self._folded.encoder.precision = self.precision_
         return self._folded
 
     @property
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[1])
 
+    @property
+    def _takes_sparse(self) -> bool:
+        return is_trees(self.encoder)
+
     def _check_parameters(self) -> None:
-        check_parameters(self.get_params(deep=False))
+        parameters = self.get_params(deep=False)
+        check_encoder("encoder", parameters.pop("encoder"), (TREES,))
+        check_parameters(parameters)
         resolve_variant(self.variant).check()
+        if is_trees(self.encoder):
+            check_tree_variant(resolve_variant(self.variant))
 
     def _settings(self, source: ArraySource) -> VQSettings:
         """Resolve the parameters for the data of a fit."""
@@ -399,7 +441,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         precision = resolve_precision(
             self.precision, choose_device(self.device), is_image=source.is_image
         )
-        return VQSettings(
+        settings = VQSettings(
             spec._replace(precision=precision),
             variant,
             self.codebook_size,
@@ -412,6 +454,9 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
             self.patience,
             default if self.n_rounds is None else int(self.n_rounds),
         )
+        if is_trees(self.encoder):
+            return tree_settings(settings, source, self.n_members, self.n_rounds)
+        return settings
 
     def _spec(
         self, shape: tuple[int, ...], variant: Variant, dropout: float, n_members: int
@@ -438,6 +483,8 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         self.max_steps_ = settings.max_steps
         self.stop_reason_ = stop_reason(training, settings.max_steps)
         self.network_, self._folded, self._device = training.state, last.network, context.device
+        if isinstance(training.state, TreeNetwork):
+            self.tree_sizes_ = training.state.encoder.arrays.sizes
         self.variant_, self._dropout = settings.variant, settings.spec.dropout
         self.n_members_, self.n_holdout_ = settings.spec.n_members, context.split.n_holdout
         self.classes_, self.input_shape_ = labels.classes, context.source.sample_shape
@@ -458,9 +505,21 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
             encoding=variant.encoding,
             moving_anchors=variant.anchors == "moving",
         )
+        if hasattr(self, "tree_sizes_"):
+            return {"network_": self._blank_trees(codebook)}
         spec = self._spec(self.input_shape_, variant, self._dropout, self.n_members_)
         return {"network_": VQNetwork(blank_ensemble(spec), codebook, variant.encoding)}
 
+    def _blank_trees(self, codebook: Codebook) -> TreeNetwork:
+        if not isinstance(self.tree_sizes_, TreeSizes) or len(self.input_shape_) != 1:
+            raise ModelFileError(f"{self.tree_sizes_!r:.100} are no sizes of trees for a table.")
+        (n_features,) = self.input_shape_
+        return blank_tree_network(self.tree_sizes_, n_features, self.n_members_, codebook)
+
     def _attach(self, modules: Mapping[str, Any], device: torch.device) -> None:
         self.network_, self._device = modules["network_"], device
-        self._folded = fold_network(self.network_)
+        if isinstance(self.network_, TreeNetwork):
+            self.network_.encoder.check()
+            self._folded: VQNetwork | TreeNetwork = self.network_
+        else:
+            self._folded = fold_network(self.network_)

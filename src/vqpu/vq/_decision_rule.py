@@ -14,7 +14,7 @@ from vqpu.base._split import Sets, Split
 from vqpu.errors import CollapsedCodesError, CollapsedCodesWarning, NoHiddenPositivesWarning
 from vqpu.priors._posterior import Posterior, fit_posterior
 from vqpu.vq._clusters import Clusters
-from vqpu.vq._network import Encodings, VQNetwork
+from vqpu.vq._network import Encodings, SampleEncoder
 
 Floats = NDArray[np.float64]
 
@@ -85,7 +85,7 @@ class DecisionRule(NamedTuple):
         """Whether the decision depends on the representation and not on s(x) alone."""
         return self.decision == "nearest-center"
 
-    def scores(self, network: VQNetwork, source: ArraySource, device: torch.device) -> Floats:
+    def scores(self, network: SampleEncoder, source: ArraySource, device: torch.device) -> Floats:
         """Return the log odds of all samples of a source, codes being looked up only if needed."""
         if self.needs_codes:
             return self.log_odds(network.encode(source, None, device))

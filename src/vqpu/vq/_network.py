@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -41,6 +41,20 @@ class Encodings(NamedTuple):
     def projection(self) -> NDArray[np.float64]:
         """s(x), the mean over the members, shape (n,)."""
         return np.asarray(self.member_projections.mean(axis=1))
+
+
+class SampleEncoder(Protocol):
+    """What gives the encodings of a source: a network, or trees."""
+
+    codebook: Codebook
+
+    def encode(
+        self, source: ArraySource, indices: NDArray[np.int64] | None, device: torch.device, /
+    ) -> Encodings:
+        """Return the encodings of some samples of a source, or of all of them."""
+
+    def project(self, source: ArraySource, device: torch.device, /) -> NDArray[np.float64]:
+        """Return s(x) of all samples of a source, without looking up any code."""
 
 
 class VQNetwork(nn.Module):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -25,11 +26,13 @@ from vqpu.training import (
     plan_budget,
     run_stage,
 )
+from vqpu.trees import GrowthSettings
 from vqpu.vq._check import Checker, fold_network
 from vqpu.vq._clusters import find_clusters
 from vqpu.vq._decision_rule import DecisionRule, HeldOut, fit_decision_rule
 from vqpu.vq._network import VQNetwork, draw_codebook
 from vqpu.vq._objective import VQObjective, make_optimizer
+from vqpu.vq._tree_network import TreeNetwork
 from vqpu.vq._variant import Variant
 
 Floats = NDArray[np.float64]
@@ -49,6 +52,7 @@ class VQSettings(NamedTuple):
     max_epochs: int | None
     patience: int
     n_rounds: int
+    trees: GrowthSettings | None = None
 
 
 class FitResult(NamedTuple):
@@ -58,7 +62,7 @@ class FitResult(NamedTuple):
     ----------
     training : TrainingResult
         Its state is the averaged network of the best check.
-    network : VQNetwork
+    network : VQNetwork or TreeNetwork
         The same with batch norm folded.
     decision_rule : DecisionRule
     positive_share : float
@@ -71,7 +75,7 @@ class FitResult(NamedTuple):
     """
 
     training: TrainingResult
-    network: VQNetwork
+    network: VQNetwork | TreeNetwork
     decision_rule: DecisionRule
     positive_share: float
     projections: tuple[Floats, ...]
@@ -127,21 +131,28 @@ class Round(NamedTuple):
         return {"samples left out": hashlib.sha256(left_out).hexdigest()}
 
 
-def run_rounds(context: FitContext, settings: VQSettings) -> list[FitResult]:
+TrainRound = Callable[[Round, TrainingResult | None], TrainingResult]
+
+
+def run_rounds(
+    context: FitContext, settings: VQSettings, train_round: TrainRound
+) -> list[FitResult]:
     """Train; train again with what was learnt of the unlabelled samples; and so on.
 
     Parameters
     ----------
     context : FitContext
     settings : VQSettings
+    train_round : callable
+        Trains networks, or trees, in one round; it is given the outcome of the round before.
     """
     finished: list[FitResult] = []
     this: Round | None = Round(1, context.split)
     while this is not None and len(finished) < settings.n_rounds:
         before = finished[-1].training if finished else None
         try:
-            training = _train_round(context, settings, this, before)
-            result = _conclude(context, settings.variant, this.split, training)
+            training = train_round(this, before)
+            result = _conclude(context, settings, this.split, training)
         except KeyboardInterrupt:
             if not (finished and context.keeps_best):
                 raise
@@ -153,10 +164,18 @@ def run_rounds(context: FitContext, settings: VQSettings) -> list[FitResult]:
     return finished
 
 
-def _train_round(
+def train_networks(
     context: FitContext, settings: VQSettings, this: Round, before: TrainingResult | None
 ) -> TrainingResult:
-    """Train one round; its history goes on from that of the round before."""
+    """Train networks for one round; its history goes on from that of the round before.
+
+    Parameters
+    ----------
+    context : FitContext
+    settings : VQSettings
+    this : Round
+    before : TrainingResult or None
+    """
     variant, objective = settings.variant, make_objective(context, settings, this)
     steps_per_epoch = objective.feeds[0].batches.steps_per_epoch
     last_row = None if before is None else before.history[-1]
@@ -165,11 +184,8 @@ def _train_round(
     ).eval()
     rows = RowMaker(steps_per_epoch, last_row, {"round": this.number})
     checker = Checker(context, this.split, averaged, variant, rows, this.shares)
-    may_follow = this.number < settings.n_rounds and (
-        variant.rounds == "soft" or this.split.n_members > 1
-    )
     stage = Stage(
-        "VQ K-means" + (f", round {this.number}" if this.number > 1 or may_follow else ""),
+        title_of(this, settings),
         objective,
         make_optimizer(
             objective.network,
@@ -193,6 +209,20 @@ def _train_round(
         seconds_before=0.0 if last_row is None else last_row["seconds"],
     )
     return run_stage(context, stage).following(before)
+
+
+def title_of(this: Round, settings: VQSettings) -> str:
+    """Return what is being trained, for the progress shown.
+
+    Parameters
+    ----------
+    this : Round
+    settings : VQSettings
+    """
+    may_follow = this.number < settings.n_rounds and (
+        settings.variant.rounds == "soft" or this.split.n_members > 1
+    )
+    return "VQ K-means" + (f", round {this.number}" if this.number > 1 or may_follow else "")
 
 
 def make_objective(context: FitContext, settings: VQSettings, this: Round) -> VQObjective:
@@ -235,23 +265,23 @@ def make_objective(context: FitContext, settings: VQSettings, this: Round) -> VQ
 
 
 def _conclude(
-    context: FitContext, variant: Variant, split: Split, training: TrainingResult
+    context: FitContext, settings: VQSettings, split: Split, training: TrainingResult
 ) -> FitResult:
     """Cluster all unlabelled samples with the chosen network, fit the rule on held-out ones."""
-    network = fold_network(training.state)
+    network = fold_network(training.state) if settings.trees is None else training.state
     samples = [np.flatnonzero(mask) for mask in (split.is_positive, ~split.is_positive)]
     positive, unlabeled = (network.encode(context.source, part, context.device) for part in samples)
     clusters = find_clusters(
         unlabeled.representation,
         positive.representation,
-        n_starts=variant.n_init,
+        n_starts=settings.variant.n_init,
         seed=derive_seed(context.seed, Stream.TWO_MEANS),
     )
     indices = split.judged_sets()
     encoded = zip((positive, unlabeled), samples, indices, strict=True)
     parts = (part.at(np.searchsorted(every, wanted)) for part, every, wanted in encoded)
     held_out = HeldOut(split, indices, *parts)
-    rule = fit_decision_rule(variant.decision, clusters, held_out)
+    rule = fit_decision_rule(settings.variant.decision, clusters, held_out)
     every = HeldOut(split, Sets(*samples), positive, unlabeled)
     return FitResult(
         training,

@@ -10,6 +10,7 @@ from vqpu.vq._check import Checker
 from vqpu.vq._network import VQNetwork
 from vqpu.vq._objective import make_optimizer
 from vqpu.vq._rounds import Round, VQSettings, make_objective
+from vqpu.vq._tree_rounds import TreeRounds
 
 _KEY = "steps of a round in max_seconds"
 _UNTIMED, _TIMED = 2, 5
@@ -46,23 +47,22 @@ def within_seconds(
 
 
 def _plan(context: FitContext, settings: VQSettings, seconds: float) -> int:
-    """Return how many steps a round may have."""
+    """Return how many steps, or trees, a round may have."""
     start = time.perf_counter()
-    per_step, per_check, steps_per_epoch = _measure(context, settings)
+    measure = _seconds_per_step if settings.trees is None else _seconds_per_tree
+    per_step = measure(context, settings)
     left = _RESERVE * (seconds - (time.perf_counter() - start)) / settings.n_rounds
-    budget = plan_budget(
-        steps_per_epoch,
-        max_steps=settings.max_steps,
-        max_epochs=settings.max_epochs,
-        check_every=settings.variant.check_every,
-        schedule=settings.variant.schedule,
-    )
-    per_step += per_check / budget.check_every
     return max(_FEWEST_STEPS, int(left / per_step))
 
 
-def _measure(context: FitContext, settings: VQSettings) -> tuple[float, float, int]:
-    """Return the seconds of a step and of a check, and the steps of an epoch."""
+def _seconds_per_tree(context: FitContext, settings: VQSettings) -> float:
+    start = time.perf_counter()
+    n_trees = TreeRounds(context, settings).try_out()
+    return (time.perf_counter() - start) / n_trees
+
+
+def _seconds_per_step(context: FitContext, settings: VQSettings) -> float:
+    """Return the seconds of a step, its part of a check included."""
     first = Round(1, context.split)
     objective, variant = make_objective(context, settings, first), settings.variant
     optimizer = make_optimizer(
@@ -82,4 +82,12 @@ def _measure(context: FitContext, settings: VQSettings) -> tuple[float, float, i
         objective.average.averaged, objective.network.codebook, variant.encoding
     ).eval()
     Checker(context, first.split, averaged, variant, RowMaker(steps_per_epoch)).check(1, {})
-    return (stepped - start) / _TIMED, time.perf_counter() - stepped, steps_per_epoch
+    checked = time.perf_counter()
+    budget = plan_budget(
+        steps_per_epoch,
+        max_steps=settings.max_steps,
+        max_epochs=settings.max_epochs,
+        check_every=variant.check_every,
+        schedule=variant.schedule,
+    )
+    return (stepped - start) / _TIMED + (checked - stepped) / budget.check_every

@@ -1,0 +1,169 @@
+"""Growing the trees of all members side by side, one tree each at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vqpu.trees._arrays import TreeArrays, constant_tree, join_trees
+from vqpu.trees._text import read_trees
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class GrowthSettings(NamedTuple):
+    """How trees are grown.
+
+    Attributes
+    ----------
+    rate : float
+        Share of a tree's own answer that is added.
+    n_leaves : int
+        Of a tree at most.
+    min_samples : int
+        In a leaf.
+    n_threads : int
+    """
+
+    rate: float
+    n_leaves: int
+    min_samples: int
+    n_threads: int = 1
+
+
+class Task(NamedTuple):
+    """What one member regresses.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n,)
+        Its samples, ascending.
+    target, weight : ndarray of float, shape (n,)
+    seed : int
+        Of the thresholds that are drawn.
+    """
+
+    rows: Ints
+    target: Floats
+    weight: Floats
+    seed: int = 0
+
+
+class Binned:
+    """Samples as LightGBM sees them: every column cut into at most 255 steps, once for all rounds.
+
+    Parameters
+    ----------
+    matrix : ndarray of float32 or float64, or CSR matrix, shape (n, d)
+        NaN where a value is missing.
+    categories : mapping of int to int
+        Columns that hold codes of categories.
+    settings : GrowthSettings
+    """
+
+    def __init__(
+        self, matrix: Any, categories: Mapping[int, int], settings: GrowthSettings
+    ) -> None:
+        import lightgbm
+
+        self.parameters = _parameters(settings)
+        self.n_features = int(matrix.shape[1])
+        self._full = lightgbm.Dataset(
+            matrix,
+            label=np.zeros(matrix.shape[0]),
+            params=self.parameters,
+            categorical_feature=sorted(categories),
+            free_raw_data=True,
+        ).construct()
+
+    def of(self, task: Task) -> Any:
+        """Return the samples of a task with their targets and weights."""
+        part = self._full.subset(task.rows.tolist()).construct()
+        part.set_label(task.target)
+        part.set_weight(task.weight)
+        return part
+
+
+class Growth:
+    """A booster a member, grown in step.
+
+    Parameters
+    ----------
+    binned : Binned
+    tasks : sequence of Task
+        One a member.
+    """
+
+    def __init__(self, binned: Binned, tasks: Sequence[Task]) -> None:
+        import lightgbm
+
+        self._boosters = [
+            lightgbm.Booster({**binned.parameters, "extra_seed": task.seed}, binned.of(task))
+            for task in tasks
+        ]
+        self._is_grown = [False] * len(tasks)
+
+    @property
+    def is_grown(self) -> bool:
+        """Whether no member finds a split any more."""
+        return all(self._is_grown)
+
+    def grow(self, n_trees: int) -> None:
+        """Give every member that still finds splits so many trees more."""
+        for index, booster in enumerate(self._boosters):
+            for _ in range(n_trees):
+                if not self._is_grown[index]:
+                    self._is_grown[index] = bool(booster.update())
+
+    def outputs(self, rows: Any, first: int, n_trees: int) -> Floats:
+        """Return what the trees from number ``first`` on add, shape (n, n_members).
+
+        Parameters
+        ----------
+        rows : ndarray of float32 or float64, or CSR matrix, shape (n, d)
+        first, n_trees : int
+        """
+        found = np.zeros((rows.shape[0], len(self._boosters)))
+        for index, booster in enumerate(self._boosters):
+            count = min(n_trees, booster.num_trees() - first)
+            if count > 0:
+                found[:, index] = booster.predict(
+                    rows, start_iteration=first, num_iteration=count, num_threads=1
+                )
+        return found
+
+    def arrays(self, n_trees: int) -> TreeArrays:
+        """Return the first trees of every member, those that ended earlier filled up with zeros."""
+        members = [
+            read_trees(booster.model_to_string(num_iteration=n_trees)) for booster in self._boosters
+        ]
+        longest = max(1, max(map(len, members)))
+        empty = constant_tree(0.0)
+        filled = [trees + [empty] * (longest - len(trees)) for trees in members]
+        return join_trees([tree for step in zip(*filled, strict=True) for tree in step])
+
+
+def _parameters(settings: GrowthSettings) -> dict[str, Any]:
+    return {
+        "objective": "regression",
+        "learning_rate": settings.rate,
+        "num_leaves": settings.n_leaves,
+        "min_data_in_leaf": settings.min_samples,
+        "min_data_per_group": settings.min_samples,
+        "min_data_in_bin": 1,
+        "feature_pre_filter": False,
+        "metric": "none",
+        # At a node every column offers one threshold, drawn at random, not the best of all: what
+        # fits the noise of P against U is rarely offered. See results/encoders/summary.md.
+        "extra_trees": True,
+        "seed": 0,
+        # A column is added up by one thread, so that the number of threads changes nothing.
+        "deterministic": True,
+        "force_col_wise": True,
+        "num_threads": settings.n_threads,
+        "verbosity": -1,
+    }
