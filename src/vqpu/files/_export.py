@@ -27,6 +27,7 @@ SCORE_TOLERANCE = 1e-4
 MOST_CODES_APART = 1e-3
 _CHECKED = 256
 _OPSET = 20
+_MISSING = 0.05
 
 
 class Exported(NamedTuple):
@@ -207,6 +208,11 @@ def _random_samples(model: VQKMeansClassifier, shape: tuple[int, ...], dtype: st
     mean, std = (part.cpu().numpy() for part in (normalizer.mean, normalizer.std))
     rng = np.random.default_rng(0)
     samples = mean + std * rng.standard_normal((_CHECKED, *model.input_shape_))
+    inputs = model.table_inputs_
+    if inputs is not None:  # codes, and some values missing everywhere
+        for column, n_codes in inputs.categories:
+            samples[:, column] = rng.integers(0, n_codes, _CHECKED)
+        samples[rng.random(samples.shape) < _MISSING] = np.nan
     if np.issubdtype(dtype, np.integer):
         limits = np.iinfo(dtype)
         samples = samples.round().clip(limits.min, limits.max)

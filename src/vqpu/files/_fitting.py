@@ -13,6 +13,7 @@ from types import FrameType
 from vqpu.errors import UsageError
 from vqpu.files import PUData
 from vqpu.files._input_format import INPUT_FILE
+from vqpu.files._models import is_model
 from vqpu.files._settings import FitSettings
 from vqpu.files._training_data import check_sources, read_sources
 from vqpu.persistence._model import check_free
@@ -44,6 +45,11 @@ def fit_files(
     if settings.out is None:
         raise UsageError("Say where the model goes: --out MODEL.")
     check_free(settings.out)
+    if is_model(settings.out) and not (settings.overwrite or settings.resume):
+        raise UsageError(
+            f"{settings.out} is a model already. Pass --overwrite to replace it, or choose another "
+            "--out."
+        )
     check_sources(settings)
     checkpoints = _checkpoint_folder(settings)
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()

@@ -15,6 +15,7 @@ from torch import nn
 
 from vqpu.base._labels import PULabels
 from vqpu.base._source import ArraySource
+from vqpu.base.columns import Column, ColumnPlan
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
     EncoderSpec,
@@ -25,6 +26,7 @@ from vqpu.estimators._encoder import (
 )
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
 from vqpu.estimators._validation import check_parameters, check_prediction_data, check_training_data
+from vqpu.nn import TableInputs
 from vqpu.priors._posterior import Posterior, theoretical_alpha
 from vqpu.training import Callback, FitContext, History
 from vqpu.vq._check import fold_network
@@ -222,6 +224,8 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
     theoretical_alpha_: float = field(init=False)
     variant_: Variant = field(init=False)
     _device: torch.device = field(init=False)
+    columns_: ColumnPlan | None = field(init=False, default=None)
+    table_inputs_: TableInputs | None = field(init=False, default=None)
     _dropout: float = field(init=False)
     _folded: VQNetwork = field(init=False)
 
@@ -231,7 +235,10 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         "theoretical_alpha_", "positive_share_", "holdout_projections_", "holdout_log_odds_",
         "decision_rule_", "variant_", "_dropout",
     )  # fmt: skip
-    _records: ClassVar[tuple[type, ...]] = (History, DecisionRule, Clusters, Posterior, Variant)
+    _records: ClassVar[tuple[type, ...]] = (
+        History, DecisionRule, Clusters, Posterior, Variant, TableInputs, Column, ColumnPlan,
+    )  # fmt: skip
+    _takes_gaps: ClassVar[bool] = True
 
     def fit(
         self,
@@ -241,6 +248,7 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         callback: Callback | None = None,
         checkpoint_dir: str | os.PathLike[str] | None = None,
         on_interrupt: str = "raise",
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train the encoder, cluster the unlabelled samples and name the positive cluster.
 
@@ -258,13 +266,16 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         on_interrupt : {"raise", "keep-best"}
             Whether Ctrl-C ends the fit with KeyboardInterrupt, or training with the best check so
             far, if there is one: in a later round, that of the last round that was finished.
+        groups : array-like of shape (n,) or None
+            Which samples belong together, such as rows of one patient: an encoder that is kept
+            from one of them is kept from all, so that held-out scores are not too good.
 
         Returns
         -------
         self : VQKMeansClassifier
         """
         self._check_parameters()
-        request = FitRequest(callback, checkpoint_dir, on_interrupt)
+        request = FitRequest(callback, checkpoint_dir, on_interrupt, groups)
         request.check()
         source, labels = check_training_data(self, X, y)
         settings = self._settings(source)
@@ -386,7 +397,9 @@ class VQKMeansClassifier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PUCl
         self, shape: tuple[int, ...], variant: Variant, dropout: float, n_members: int
     ) -> EncoderSpec:
         output_dim = variant.output_dim(self.vector_dim)
-        return EncoderSpec(self.encoder, shape, output_dim, self.n_vectors, dropout, n_members)
+        return EncoderSpec(
+            self.encoder, shape, output_dim, self.n_vectors, dropout, n_members, self.table_inputs_
+        )
 
     def _set_fitted(
         self,
