@@ -31,7 +31,7 @@ class Notes:
     >>> notes = Notes()
     >>> notes.add("size", "number", 2, ["?"])
     >>> notes.sentences()
-    ["2 cells of 'size' are no numbers and count as missing, such as '?'."]
+    ["Cells of 'size' that are no numbers and count as missing: 2, such as '?'."]
     """
 
     def __init__(self) -> None:
@@ -53,9 +53,10 @@ class Notes:
         if plan is not None and plan.left_out:
             left_out = [f"{name!r} ({reason})" for name, reason in plan.left_out[:10]]
             more = len(plan.left_out) - 10
+            n_columns = len(plan.left_out) + len(plan.columns)
             told.insert(
                 0,
-                f"{len(plan.left_out)} columns are left out: {'; '.join(left_out)}"
+                f"Left out: {len(plan.left_out)} of {n_columns} columns: {'; '.join(left_out)}"
                 f"{f'; and {more} more' if more > 0 else ''}.",
             )
         if told:
@@ -95,5 +96,5 @@ class Notes:
                 continue
             examples = self._examples[column, kind]
             such = f", such as {first_few(examples)}" if examples and kind != "infinite" else ""
-            told.append(f"{count} cells of {column!r} {_WORDS[kind]}{such}.")
+            told.append(f"Cells of {column!r} that {_WORDS[kind]}: {count}{such}.")
         return told
