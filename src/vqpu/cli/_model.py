@@ -39,13 +39,15 @@ def export(
 
     check_target(onnx, (".onnx",), model_path=model)
     estimator, input_format, _ = open_model(model)
-    columns = None if input_format.plan is None else input_format.plan.feature_names
+    plan = input_format.plan
+    columns = None if plan is None else plan.feature_names
     done = export_onnx(
         estimator,
         onnx,
         sample_shape=input_format.sample_shape,
         dtype=input_format.dtype,
         feature_names=columns,
+        categories=None if plan is None else plan.values_by_column(),
     )
     if as_json:
         print(json.dumps(done._asdict() | {"path": str(done.path), "columns": columns}))

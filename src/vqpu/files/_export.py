@@ -7,7 +7,7 @@ import io
 import json
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from vqpu.nn import project_on_anchors
 from vqpu.persistence._targets import check_target, writing
 from vqpu.vq._classifier import VQKMeansClassifier
 
-COLUMNS_KEY = "vqpu.columns"
+COLUMNS_KEY, CATEGORIES_KEY = "vqpu.columns", "vqpu.categories"
 SCORE_TOLERANCE = 1e-4
 # Two codes may be equally near to a vector up to rounding; more than this share is no rounding.
 MOST_CODES_APART = 1e-3
@@ -130,6 +130,7 @@ def export_onnx(
     sample_shape: tuple[int, ...] | None = None,
     dtype: str | None = None,
     feature_names: Sequence[str] | None = None,
+    categories: Mapping[str, Sequence[str]] | None = None,
 ) -> Exported:
     """Write a model as an ONNX graph with a free number of samples, if it scores as the model does.
 
@@ -151,6 +152,9 @@ def export_onnx(
     feature_names : sequence of str or None
         Names of the columns of "x", for the graph's metadata: a JSON list under the key
         "vqpu.columns".
+    categories : mapping of sequence of str or None
+        Values of columns that hold codes, by name, for the metadata under "vqpu.categories": value
+        number i has code i, any other value the next code, and NaN means missing.
     """
     path = Path(path)
     _check_request(model, path)
@@ -163,7 +167,8 @@ def export_onnx(
         )
     graph = ScoringGraph(model, channels_last=_is_channels_last(shape, model.input_shape_)).eval()
     samples = _random_samples(model, shape, _input_dtype(dtype or _default_dtype(shape)))
-    content = _to_onnx(graph, samples, feature_names)
+    notes = {COLUMNS_KEY: feature_names, CATEGORIES_KEY: categories}
+    content = _to_onnx(graph, samples, {key: note for key, note in notes.items() if note})
     exported = _compare(model, graph, content, samples, path)
     with writing(path) as file:
         file.write(content)
@@ -223,9 +228,7 @@ def _random_samples(model: VQKMeansClassifier, shape: tuple[int, ...], dtype: st
     return np.ascontiguousarray(samples, dtype=dtype)
 
 
-def _to_onnx(
-    graph: ScoringGraph, samples: NDArray[Any], feature_names: Sequence[str] | None
-) -> bytes:
+def _to_onnx(graph: ScoringGraph, samples: NDArray[Any], notes: Mapping[str, Any]) -> bytes:
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), _silenced_logs():
         warnings.simplefilter("ignore")
         program = torch.onnx.export(
@@ -240,8 +243,8 @@ def _to_onnx(
         )
     assert program is not None
     proto: Any = program.model_proto
-    if feature_names is not None:
-        proto.metadata_props.add(key=COLUMNS_KEY, value=json.dumps(list(feature_names)))
+    for key, note in notes.items():
+        proto.metadata_props.add(key=key, value=json.dumps(note))
     content: bytes = proto.SerializeToString()
     return content
 

@@ -45,13 +45,13 @@ def fit_files(
     if settings.out is None:
         raise UsageError("Say where the model goes: --out MODEL.")
     check_free(settings.out)
+    check_sources(settings)
+    checkpoints = _checkpoint_folder(settings)
     if is_model(settings.out) and not (settings.overwrite or settings.resume):
         raise UsageError(
             f"{settings.out} is a model already. Pass --overwrite to replace it, or choose another "
             "--out."
         )
-    check_sources(settings)
-    checkpoints = _checkpoint_folder(settings)
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
     model = VQKMeansClassifier().set_params(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded

@@ -67,6 +67,8 @@ def open_model(path: str | os.PathLike[str], *, encoder: Any = None) -> OpenedMo
             input_format = replace(input_format, kind="table")
     if plan is not None:
         input_format = replace(input_format, plan=plan)
+    if input_format.kind == "table" and input_format.plan is None:
+        raise ModelFileError(f"{path} is for tables but does not say what their columns are.")
     return OpenedModel(estimator, input_format, bundle)
 
 

@@ -160,6 +160,10 @@ class ColumnPlan(NamedTuple):
             place += column.n_features
         return found
 
+    def values_by_column(self) -> dict[str, list[str]]:
+        """Return the values of every category: value number i has code i."""
+        return {c.name: list(c.values) for c in self.columns if c.kind == "category"}
+
     def check(self) -> None:
         """Raise if the plan does not hold together."""
         sound = all(isinstance(column, Column) and column.is_sound() for column in self.columns)
