@@ -16,8 +16,9 @@ Data = Annotated[
     str | None,
     typer.Argument(
         metavar="DATA",
-        help="One table (.csv, .parquet, .feather) with --label and --positive, one .npz file with "
-        "X and y, or one folder of images with --labels.",
+        help="One table (.csv, .parquet, .feather, .jsonl, .xlsx, or a folder of such files) with "
+        "--label and --positive, one .npz file with X and y, or one folder of images with "
+        "--labels.",
     ),
 ]
 Positives = Annotated[
@@ -31,7 +32,20 @@ Positive = Annotated[
 Labels = Annotated[str | None, typer.Option(help="CSV that names the files of a folder.")]
 FileColumn = Annotated[str | None, typer.Option(help="Its column of file names. Default: file.")]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Column of a table that names rows.")]
+Columns = Annotated[
+    list[str] | None, typer.Option(help="Column to learn from, and no other; may be repeated.")
+]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
+Number = Annotated[
+    list[str] | None,
+    typer.Option(help="Column that is taken as numbers, whatever it looks like; may be repeated."),
+]
+Category = Annotated[list[str] | None, typer.Option(help="The same, as a category.")]
+Text = Annotated[list[str] | None, typer.Option(help="The same, as free text.")]
+Missing = Annotated[
+    str | None,
+    typer.Option(help="keep: a missing value is a value like any other. refuse: it is an error."),
+]
 ImageSize = Annotated[
     int | None, typer.Option(help="Pixels a side that images are read at. Default: 64.")
 ]
@@ -40,8 +54,7 @@ SkipBroken = Annotated[
     bool,
     typer.Option(
         "--skip-broken",
-        help="Leave out images that cannot be decoded, and rows of tables with missing or "
-        "infinite values.",
+        help="Leave out images that cannot be decoded.",
     ),
 ]
 Assignments = Annotated[
@@ -65,11 +78,19 @@ def fit(
     labels: Labels = None,
     file_column: FileColumn = None,
     id_column: IdColumn = None,
+    columns: Columns = None,
     drop: Drop = None,
+    number: Number = None,
+    category: Category = None,
+    text: Text = None,
+    missing: Missing = None,
     image_size: ImageSize = None,
     image_mode: ImageMode = None,
     skip_broken: SkipBroken = False,
     out: Annotated[str | None, typer.Option(help="Directory that becomes the model.")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a model that is there already.")
+    ] = False,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -106,9 +127,11 @@ def fit(
 
     options = _given(
         data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
-        labels=labels, file_column=file_column, id_column=id_column, drop=drop or None,
+        labels=labels, file_column=file_column, id_column=id_column, columns=columns or None,
+        drop=drop or None, number=number or None, category=category or None, text=text or None,
+        missing=missing,
         image_size=image_size, image_mode=image_mode, out=out, encoder=encoder, random_state=seed,
-        checkpoint_dir=checkpoint_dir, resume=resume or None,
+        checkpoint_dir=checkpoint_dir, resume=resume or None, overwrite=overwrite or None,
         on_broken="skip" if skip_broken else None,
     )  # fmt: skip
     settings = fit_settings(config, parse_assignments(assignments or []) | options)
@@ -141,7 +164,12 @@ def compare(
     labels: Labels = None,
     file_column: FileColumn = None,
     id_column: IdColumn = None,
+    columns: Columns = None,
     drop: Drop = None,
+    number: Number = None,
+    category: Category = None,
+    text: Text = None,
+    missing: Missing = None,
     image_size: ImageSize = None,
     image_mode: ImageMode = None,
     skip_broken: SkipBroken = False,
@@ -175,7 +203,9 @@ def compare(
 
     sources = _given(
         data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
-        labels=labels, file_column=file_column, id_column=id_column, drop=drop or None,
+        labels=labels, file_column=file_column, id_column=id_column, columns=columns or None,
+        drop=drop or None, number=number or None, category=category or None, text=text or None,
+        missing=missing,
         image_size=image_size, image_mode=image_mode,
         on_broken="skip" if skip_broken else None,
     )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -11,7 +12,7 @@ import torch
 from torch import nn
 
 from vqpu.base._source import ArraySource, Moments
-from vqpu.errors import EncoderError, InputError
+from vqpu.errors import EncoderError, InputError, MissingColumnWarning
 from vqpu.nn import (
     IMAGE_ENCODERS,
     Augmentation,
@@ -19,6 +20,8 @@ from vqpu.nn import (
     EncoderEnsemble,
     InputNormalizer,
     MLPEncoder,
+    TableInputs,
+    TableNormalizer,
     VQVAEEncoder,
     evaluating,
 )
@@ -47,6 +50,8 @@ class EncoderSpec(NamedTuple):
     dropout : float
     n_members : int
     precision : {"float32", "bfloat16"}
+    inputs : TableInputs or None
+        Gaps and categories of a table; None: images, or plain numbers.
     """
 
     encoder: str | Callable[[tuple[int, ...], int], nn.Module]
@@ -56,6 +61,12 @@ class EncoderSpec(NamedTuple):
     dropout: float
     n_members: int
     precision: str = "float32"
+    inputs: TableInputs | None = None
+
+    @property
+    def encoder_shape(self) -> tuple[int, ...]:
+        """Shape of a sample as a member gets it."""
+        return self.sample_shape if self.inputs is None else (self.inputs.width,)
 
 
 def count_members(n_members: int | None, source: ArraySource) -> int:
@@ -92,6 +103,37 @@ def resolve_augmentation(augment: str, source: ArraySource) -> Augmentation:
     return Augmentation(flip="flip" in augment, shift=shift)
 
 
+def table_inputs(source: ArraySource) -> TableInputs | None:
+    """Return what the columns of a table are to a network, None if they are plain numbers.
+
+    Parameters
+    ----------
+    source : ArraySource
+        Looked through by ``check_finite``.
+    """
+    if source.n_missing is None and not source.categories:
+        return None
+    n_features = source.sample_shape[0]
+    missing = np.zeros(n_features, np.int64) if source.n_missing is None else source.n_missing
+    is_empty = missing == len(source)
+    coded = {column: n for column, n in source.categories.items() if not is_empty[column]}
+    has_gaps = (missing > 0) & ~is_empty
+    has_gaps[list(coded)] = False
+    if is_empty.any():
+        warnings.warn(
+            f"{int(is_empty.sum())} of {n_features} columns of X hold no value at all and are left "
+            f"out: {np.flatnonzero(is_empty)[:10].tolist()}.",
+            MissingColumnWarning,
+            stacklevel=5,
+        )
+    return TableInputs(
+        n_features,
+        tuple(np.flatnonzero(has_gaps).tolist()),
+        tuple(np.flatnonzero(is_empty).tolist()),
+        tuple(sorted(coded.items())),
+    )
+
+
 def make_ensemble(spec: EncoderSpec, moments: Moments) -> EncoderEnsemble:
     """Build normaliser and members, and make sure that each gives (n, K, output_dim).
 
@@ -107,10 +149,7 @@ def make_ensemble(spec: EncoderSpec, moments: Moments) -> EncoderEnsemble:
             " Check how X was read."
         )
     std = np.where(moments.std > 0, moments.std, 1.0)
-    broadcast = (-1, 1, 1) if len(spec.sample_shape) == 3 else (-1,)
-    normalizer = InputNormalizer(
-        torch.from_numpy(moments.mean).view(broadcast), torch.from_numpy(std).view(broadcast)
-    )
+    normalizer = _normalizer(spec, torch.from_numpy(moments.mean), torch.from_numpy(std))
     members = [build_member(spec) for _ in range(spec.n_members)]
     for member in members:
         _check_output(member, spec)
@@ -124,9 +163,20 @@ def blank_ensemble(spec: EncoderSpec) -> EncoderEnsemble:
     ----------
     spec : EncoderSpec
     """
+    if spec.inputs is not None and not (
+        spec.inputs.is_sound() and (spec.inputs.n_features,) == spec.sample_shape
+    ):
+        raise InputError(f"The table's inputs do not hold together: {spec.inputs!r:.200}.")
     blank = blank_moment(spec.sample_shape)
     members = [build_member(spec) for _ in range(spec.n_members)]
-    return EncoderEnsemble(InputNormalizer(blank, blank.clone()), members, spec.precision)
+    return EncoderEnsemble(_normalizer(spec, blank, blank.clone()), members, spec.precision)
+
+
+def _normalizer(spec: EncoderSpec, mean: torch.Tensor, std: torch.Tensor) -> nn.Module:
+    if spec.inputs is not None:
+        return TableNormalizer(mean, std, spec.inputs)
+    broadcast = (-1, 1, 1) if len(spec.sample_shape) == 3 else (-1,)
+    return InputNormalizer(mean.view(broadcast), std.view(broadcast))
 
 
 def blank_moment(shape: tuple[int, ...]) -> torch.Tensor:
@@ -141,7 +191,7 @@ def build_member(spec: EncoderSpec) -> nn.Module:
     ----------
     spec : EncoderSpec
     """
-    shape, is_image = spec.sample_shape, len(spec.sample_shape) == 3
+    shape, is_image = spec.encoder_shape, len(spec.sample_shape) == 3
     if callable(spec.encoder):
         return _call(spec.encoder, shape, spec.output_dim)
     name = ("conv" if is_image else "mlp") if spec.encoder == "auto" else spec.encoder
@@ -174,7 +224,7 @@ def _call(
 
 def _check_output(encoder: nn.Module, spec: EncoderSpec) -> None:
     """Send two blank samples through a new encoder and look at what comes out."""
-    shape, output_dim = spec.sample_shape, spec.output_dim
+    shape, output_dim = spec.encoder_shape, spec.output_dim
     try:
         with torch.no_grad(), evaluating(encoder):
             output = encoder(torch.zeros(2, *shape, dtype=torch.float32))

@@ -27,7 +27,7 @@ from vqpu.persistence._values import decode, encode, is_of_type
 
 EncoderMaker = Callable[[tuple[int, ...], int], nn.Module]
 
-_OPTIONAL = ("feature_names_in_", "max_steps_", "tree_sizes_")
+_OPTIONAL = ("feature_names_in_", "max_steps_", "tree_sizes_", "table_inputs_", "columns_")
 # What parameters meant before they had a name, where the default of today means something else.
 _BEFORE = {"precision": "float32", "optimizer": "adam"}
 
@@ -156,7 +156,8 @@ def _restore(model: Savable, bundle: Bundle) -> None:
 
 def _saved_names(estimator: Savable) -> list[str]:
     """Return the names of all saved attributes that there are."""
-    return [*estimator._saved, *(name for name in _OPTIONAL if hasattr(estimator, name))]
+    optional = (name for name in _OPTIONAL if getattr(estimator, name, None) is not None)
+    return [*estimator._saved, *optional]
 
 
 def _checked_state(model: Savable, bundle: Bundle) -> dict[str, Any]:
@@ -182,13 +183,16 @@ def _check_fitted(model: Savable, bundle: Bundle) -> None:
     hints = get_type_hints(type(model))
     for name in filter(vars(model).__contains__, hints):
         value = getattr(model, name)
-        if name in model._saved and not is_of_type(value, hints[name]):
+        if name in (*model._saved, *_OPTIONAL) and not is_of_type(value, hints[name]):
             raise ModelFileError(
                 f"{bundle.path} holds a {type(value).__name__} where {name} should be."
             )
     checks, best = getattr(model, "history_", ()), getattr(model, "best_check_", 0)
     if not 0 <= best < len(checks):
         raise ModelFileError(f"{bundle.path} says that check {best} is the best of {len(checks)}.")
+    plan = getattr(model, "columns_", None)
+    if plan is not None:
+        plan.check()
     if np.shape(getattr(model, "classes_", (0, 1))) != (2,):
         raise ModelFileError(f"{bundle.path} must have two classes.")
 

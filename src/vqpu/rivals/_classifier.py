@@ -15,6 +15,7 @@ from torch import nn
 from vqpu.base._precision import resolve_precision
 from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource, Layout
+from vqpu.base.columns import Column, ColumnPlan
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
     EncoderSpec,
@@ -25,7 +26,7 @@ from vqpu.estimators._encoder import (
 )
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
 from vqpu.estimators._validation import check_parameters, check_prediction_data, check_training_data
-from vqpu.nn import fold_batch_norm
+from vqpu.nn import TableInputs, fold_batch_norm
 from vqpu.rivals._logit import LogitRule, PooledLogit
 from vqpu.rivals._training import LogitSettings, LogitTraining, Trained
 from vqpu.training import Callback, History, resolve_optimizer
@@ -67,6 +68,8 @@ class NetworkClassifier(PUClassifier):
     network_: PooledLogit = field(init=False)
     stop_reason_: str = field(init=False)
     _device: torch.device = field(init=False)
+    columns_: ColumnPlan | None = field(init=False, default=None)
+    table_inputs_: TableInputs | None = field(init=False, default=None)
     _dropout: float = field(init=False)
     _folded: PooledLogit = field(init=False)
 
@@ -75,7 +78,9 @@ class NetworkClassifier(PUClassifier):
         "n_features_in_", "input_shape_", "classes_", "network_", "history_", "best_check_",
         "n_steps_", "stop_reason_", "n_members_", "n_holdout_", "decision_rule_", "_dropout",
     )  # fmt: skip
-    _records: ClassVar[tuple[type, ...]] = (History, Layout, LogitRule)
+    _records: ClassVar[tuple[type, ...]] = (
+        History, Layout, LogitRule, TableInputs, Column, ColumnPlan,
+    )  # fmt: skip
 
     def fit(
         self,
@@ -85,6 +90,7 @@ class NetworkClassifier(PUClassifier):
         callback: Callback | None = None,
         checkpoint_dir: str | os.PathLike[str] | None = None,
         on_interrupt: str = "raise",
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train the network on the two sets that ``y`` marks.
 
@@ -101,9 +107,11 @@ class NetworkClassifier(PUClassifier):
         on_interrupt : {"raise", "keep-best"}
             Whether Ctrl-C ends the fit with KeyboardInterrupt, or the main stage with its best
             check so far, if there is one.
+        groups : array-like of shape (n,) or None
+            Which samples belong together and stay on one side of every hold-out.
         """
         self._check_parameters()
-        request = FitRequest(callback, checkpoint_dir, on_interrupt)
+        request = FitRequest(callback, checkpoint_dir, on_interrupt, groups)
         request.check()
         source, labels = check_training_data(self, X, y)
         settings = self._settings(source)
@@ -178,7 +186,10 @@ class NetworkClassifier(PUClassifier):
         )
 
     def _spec(self, shape: tuple[int, ...], dropout: float, n_members: int) -> EncoderSpec:
-        return EncoderSpec(self.encoder, shape, self.vector_dim, self.n_vectors, dropout, n_members)
+        return EncoderSpec(
+            self.encoder, shape, self.vector_dim, self.n_vectors, dropout, n_members,
+            inputs=self.table_inputs_,
+        )  # fmt: skip
 
     def _blank_modules(self) -> dict[str, nn.Module]:
         spec = self._spec(self.input_shape_, self._dropout, self.n_members_)
@@ -195,6 +206,8 @@ class LogisticClassifier(NetworkClassifier):
 
     n_members: int | None = None
     patience: int = 5
+
+    _takes_gaps: ClassVar[bool] = True
 
     def _count_members(self, source: ArraySource) -> int:
         return count_members(self.n_members, source)

@@ -18,6 +18,7 @@ from vqpu.base._labels import PULabels
 from vqpu.base._precision import resolve_precision
 from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource
+from vqpu.base.columns import Column, ColumnPlan
 from vqpu.errors import ModelFileError
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
@@ -34,7 +35,7 @@ from vqpu.estimators._validation import (
     check_prediction_data,
     check_training_data,
 )
-from vqpu.nn import Codebook
+from vqpu.nn import Codebook, TableInputs
 from vqpu.priors._posterior import Posterior, theoretical_alpha
 from vqpu.training import Callback, FitContext, History, resolve_optimizer
 from vqpu.trees import TreeSizes
@@ -260,6 +261,8 @@ class VQKMeansClassifier(
     tree_sizes_: TreeSizes = field(init=False)
     variant_: Variant = field(init=False)
     _device: torch.device = field(init=False)
+    columns_: ColumnPlan | None = field(init=False, default=None)
+    table_inputs_: TableInputs | None = field(init=False, default=None)
     _dropout: float = field(init=False)
     _folded: VQNetwork | TreeNetwork = field(init=False)
 
@@ -270,8 +273,10 @@ class VQKMeansClassifier(
         "decision_rule_", "variant_", "_dropout",
     )  # fmt: skip
     _records: ClassVar[tuple[type, ...]] = (
-        History, DecisionRule, Clusters, Posterior, Variant, TreeSizes,
+        History, DecisionRule, Clusters, Posterior, Variant, TreeSizes, TableInputs, Column,
+        ColumnPlan,
     )  # fmt: skip
+    _takes_gaps: ClassVar[bool] = True
 
     def fit(
         self,
@@ -281,6 +286,7 @@ class VQKMeansClassifier(
         callback: Callback | None = None,
         checkpoint_dir: str | os.PathLike[str] | None = None,
         on_interrupt: str = "raise",
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train the encoder, cluster the unlabelled samples and name the positive cluster.
 
@@ -298,13 +304,16 @@ class VQKMeansClassifier(
         on_interrupt : {"raise", "keep-best"}
             Whether Ctrl-C ends the fit with KeyboardInterrupt, or training with the best check so
             far, if there is one: in a later round, that of the last round that was finished.
+        groups : array-like of shape (n,) or None
+            Which samples belong together, such as rows of one patient: an encoder that is kept
+            from one of them is kept from all, so that held-out scores are not too good.
 
         Returns
         -------
         self : VQKMeansClassifier
         """
         self._check_parameters()
-        request = FitRequest(callback, checkpoint_dir, on_interrupt)
+        request = FitRequest(callback, checkpoint_dir, on_interrupt, groups)
         request.check()
         source, labels = check_training_data(self, X, y)
         settings = self._settings(source)
@@ -465,7 +474,10 @@ class VQKMeansClassifier(
         encoder = self.encoder
         if encoder == "auto" and len(shape) == 3:
             encoder = variant.image_encoder
-        return EncoderSpec(encoder, shape, output_dim, self.n_vectors, dropout, n_members)
+        return EncoderSpec(
+            encoder, shape, output_dim, self.n_vectors, dropout, n_members,
+            inputs=self.table_inputs_,
+        )  # fmt: skip
 
     def _set_fitted(
         self,

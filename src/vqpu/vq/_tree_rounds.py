@@ -219,8 +219,7 @@ class TreeRounds:
         source, settings = self._context.source, self._settings.trees
         assert settings is not None
         if self._binned is None:
-            categories = getattr(source, "categories", {})
-            self._binned = Binned(source.rows(), categories, settings)
+            self._binned = Binned(source.rows(), source.categories, settings)
         tasks = [
             _task(this.split.training_sets(member), this.shares, self._context.seed, member)
             for member in range(self._n_members)
@@ -352,7 +351,7 @@ def columns_of(source: ArraySource) -> Columns:
             " Check how X was read."
         )
     n_categories = np.zeros(len(low), dtype=np.int64)
-    for column, count in getattr(source, "categories", {}).items():
+    for column, count in source.categories.items():
         n_categories[column] = count
     is_known = np.isfinite(low) & np.isfinite(high)
     return Columns(np.where(is_known, low, 0.0), np.where(is_known, high, 0.0), n_categories)
