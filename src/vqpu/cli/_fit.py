@@ -103,6 +103,12 @@ def fit(
         str | None,
         typer.Option(help="auto, conv, vqvae, mlp, or trees, which suit tables. Default: auto."),
     ] = None,
+    time_limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Such as 90s, 2m or 1h: train as long as fits into it, no longer."
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     checkpoint_dir: Annotated[
         str | None, typer.Option(help="Folder of checkpoints. Default with --resume: beside OUT.")
@@ -122,7 +128,7 @@ def fit(
     """
     from vqpu.files._fitting import fit_files
     from vqpu.files._models import is_model
-    from vqpu.files._settings import fit_settings, parse_assignments
+    from vqpu.files._settings import fit_settings, parse_assignments, parse_duration
     from vqpu.report._training_sample import make_training_sample
 
     options = _given(
@@ -132,6 +138,7 @@ def fit(
         missing=missing,
         image_size=image_size, image_mode=image_mode, out=out, encoder=encoder, random_state=seed,
         checkpoint_dir=checkpoint_dir, resume=resume or None, overwrite=overwrite or None,
+        max_seconds=None if time_limit is None else parse_duration(time_limit),
         on_broken="skip" if skip_broken else None,
     )  # fmt: skip
     settings = fit_settings(config, parse_assignments(assignments or []) | options)
@@ -149,6 +156,11 @@ def fit(
         print(json.dumps(summary))
         return
     note = " The model that was there before is replaced." if replaces else ""
+    if model.max_seconds is not None:
+        note += (
+            f" {model.max_seconds:g} s held {model.max_steps_} steps a round: max_steps="
+            f"{model.max_steps_} repeats this fit."
+        )
     print(
         f"{settings.out}: {model.positive_share_:.1%} of the unlabelled samples are called "
         f"positive; alpha is estimated as {model.alpha_:.3f}.{note}"

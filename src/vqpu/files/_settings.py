@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 import typing
 from collections.abc import Sequence
@@ -135,6 +136,27 @@ def parse_assignments(assignments: list[str], known: Sequence[str] | None = None
         except tomllib.TOMLDecodeError:
             parsed[name] = value
     return parsed
+
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def parse_duration(text: str) -> float:
+    """Return the seconds of a time such as 90, 90s, 2m or 1.5h.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> parse_duration("2m")
+    120.0
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)([smh]?)", text.strip())
+    if found is None or float(found[1]) == 0:
+        raise UsageError(f"A time is a number above 0 with s, m or h, such as 2m. Got {text!r}.")
+    return float(found[1]) * _UNITS[found[2]]
 
 
 def _model() -> type[FitSettings]:
