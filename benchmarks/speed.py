@@ -3,12 +3,14 @@
 usage: python benchmarks/speed.py [--threads 2]
 
 Prints one JSON object. The bare encoder is the same module under plain torch: forward, backward and
-one fused Adam step on a batch that is already there.
+one optimiser step on a batch that is already there; once with the optimiser and in the precision
+that a fit takes, once with fused Adam in float32.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import subprocess
 import sys
@@ -21,7 +23,6 @@ import torch
 from numpy.typing import NDArray
 from side_by_side import in_turn
 from sklearn.cluster import KMeans
-from torch import nn
 
 from vqpu import VQKMeansClassifier
 from vqpu.base._split import draw_check_sample, split_holdout
@@ -30,7 +31,7 @@ from vqpu.estimators._encoder import make_ensemble
 from vqpu.estimators._validation import check_training_data
 from vqpu.nn import nearest_code, nearest_code_pruned
 from vqpu.priors import estimate_prior
-from vqpu.training import FitContext, RowMaker
+from vqpu.training import OPTIMIZERS, FitContext, RowMaker
 from vqpu.training._loop import take_step
 from vqpu.vq._check import Checker
 from vqpu.vq._network import VQNetwork
@@ -60,14 +61,17 @@ class Bench:
         settings, moments = self.model._settings(source), source.moments()
         context = FitContext(source, moments, split, draw_check_sample(split, 0), 0, CPU)
         self.objective = make_objective(context, settings, Round(1, split))
-        self.optimizer = make_optimizer(self.objective.network, "adam", 1e-3, "follow", 0.05)
+        optimizer = settings.variant.optimizer
+        self.optimizer = make_optimizer(self.objective.network, optimizer, 1e-3, "follow", 0.05)
         encoder, codebook = self.objective.average.averaged, self.objective.network.codebook
         rows = RowMaker(self.objective.feeds[0].batches.steps_per_epoch)
         averaged = VQNetwork(encoder, codebook, "codes").eval()
         self.checker = Checker(context, split, averaged, settings.variant, rows)
         self.step = 0
+        self.precision = settings.spec.precision
         self.bare = make_ensemble(settings.spec, moments).members[0]
-        self.bare_optimizer = torch.optim.Adam(self.bare.parameters(), fused=True)
+        self.bare_optimizer = OPTIMIZERS[optimizer](self.bare.parameters(), 1e-3)
+        self.bare_adam = torch.optim.Adam(self.bare.parameters(), fused=True)
         batch = torch.randn(self.model.batch_size, 3, 32, 32)
         self.batch = batch.contiguous(memory_format=torch.channels_last)
         for _ in range(30):  # the codes settle
@@ -78,10 +82,18 @@ class Bench:
         self.step += 1
 
     def bare_step(self) -> None:
-        loss = self.bare(self.batch).square().mean()
-        self.bare_optimizer.zero_grad(set_to_none=True)
+        self._bare_step(self.bare_optimizer, in_precision(self.precision))
+
+    def float32_step(self) -> None:
+        self._bare_step(self.bare_adam, contextlib.nullcontext())
+
+    def _bare_step(self, optimizer: torch.optim.Optimizer, context: Any) -> None:
+        with context:
+            vectors = self.bare(self.batch)
+        loss = vectors.float().square().mean()
+        optimizer.zero_grad(set_to_none=True)
         loss.backward()
-        self.bare_optimizer.step()
+        optimizer.step()
 
     def our_epoch(self) -> None:
         for _ in range(self.objective.feeds[0].batches.steps_per_epoch):
@@ -93,10 +105,18 @@ class Bench:
             self.bare_step()
 
 
-def training_ratios() -> dict[str, float]:
+def in_precision(precision: str) -> Any:
+    if precision == "float32":
+        return contextlib.nullcontext()
+    return torch.autocast("cpu", torch.bfloat16)
+
+
+def training_ratios() -> dict[str, Any]:
     large, small = Bench(15_000), Bench(3_750)
     return {
+        "precision": large.precision,
         "training_step_over_bare_step": in_turn(large.our_step, large.bare_step, 40),
+        "training_step_over_float32_step": in_turn(large.our_step, large.float32_step, 40),
         "epoch_with_check_over_bare_epoch": in_turn(large.our_epoch, large.bare_epoch, 7),
         "epoch_4n_over_epoch_n": in_turn(large.our_epoch, small.our_epoch, 3),
     }
@@ -105,7 +125,8 @@ def training_ratios() -> dict[str, float]:
 def prediction_ratios() -> dict[str, float]:
     X, y = images(4096)
     model = VQKMeansClassifier(random_state=0, max_steps=40).fit(X, y)
-    bare: nn.Module = model.network_.encoder.eval()
+    bare: Any = model.network_.encoder.eval()
+    bare.precision = "float32"
     batches = [torch.from_numpy(X[i : i + 256]).permute(0, 3, 1, 2) for i in range(0, 4096, 256)]
 
     @torch.inference_mode()
@@ -114,7 +135,8 @@ def prediction_ratios() -> dict[str, float]:
             bare(batch)
 
     return {
-        "samples_per_second_over_bare_forward": 1 / in_turn(lambda: model.predict(X), forward, 9)
+        "samples_per_second_over_bare_float32_forward": 1
+        / in_turn(lambda: model.predict(X), forward, 9)
     }
 
 

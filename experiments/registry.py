@@ -33,6 +33,7 @@ STUDIES = {
     "study": "studies.study.ITEM",
     "rounds": "studies.rounds.ITEM",
     "forms": "studies.forms.ITEM",
+    "small-images": "studies.small_images.ITEM",
     "encoders": "studies.encoders.ITEM",
     "tables": "studies.tables.ITEM",
     "metrics": "studies.metrics.ITEM",

@@ -76,7 +76,7 @@ SMALL: dict[str, Any] = {
 
 def small_model(**parameters: Any) -> VQKMeansClassifier:
     own = {name: SMALL[name] for name in ("encoder", "max_steps", "check_every", "patience")}
-    others: dict[str, Any] = {"codebook_size": 8, "vector_dim": 4, "n_members": 1}
+    others: dict[str, Any] = {"codebook_size": 8, "vector_dim": 4, "n_members": 1, "n_rounds": 1}
     return with_parts(**{**own, **others, "random_state": 0, **parameters})
 
 

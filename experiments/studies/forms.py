@@ -1,6 +1,7 @@
 """Study of forms: Adam or Muon, and further rounds that leave out or that draw softly.
 
-On the eight tasks of the study, at five shares alpha: one fit of several rounds, judged after each
+On seven tasks of the study (not on its largest table, whose encoder is another study's matter), at
+five shares alpha: one fit of several rounds, judged after each
 on the hidden labels of U (of the at most 1,024 samples that a check looks at, each judged by a
 member that was kept from it); never on a test split. The history has a row a round: accuracy, AUC,
 the expected calibration error of the probabilities and the estimate of alpha. Rounds that leave out
@@ -31,6 +32,7 @@ FORMS: dict[str, dict[str, Any]] = {
     for rounds in ("soft", "leave-out")
     for optimizer in ("adam", "muon")
 }
+TASKS = tuple(task for task in CASES if task != "nonlinear")
 N_ROUNDS, N_ROUNDS_OF_ONE_MEMBER = 3, 2
 COLUMNS = ("accuracy", "auc", "calibration_error")
 
@@ -86,7 +88,7 @@ def expand(seeds: Seeds | None) -> dict[str, Config]:
             "n_rounds": N_ROUNDS if task in TASKS_WITH_MEMBERS else N_ROUNDS_OF_ONE_MEMBER,
         }
         for alpha in sorted(ALPHAS, key=lambda share: abs(share - 0.5))
-        for task in CASES
+        for task in TASKS
         for form, parts in FORMS.items()
         if parts["rounds"] == "soft" or task in TASKS_WITH_MEMBERS
         for seed in seeds or CASES[task].seeds[:1]
@@ -102,6 +104,8 @@ def run(config: Config, data_dir: Path | None) -> RunResult:
     judge = FormJudge(problem.truth)
     parameters = {name: config[name] for name in ("max_steps", "check_every", "n_rounds")}
     parameters |= FORMS[config["form"]]
+    if config["task"] not in TASKS_WITH_MEMBERS:
+        parameters |= {"n_members": 1, "dropout": 0.0}
     model = fit_method("vq", problem, seed=config["seed"], parameters=parameters, callback=judge)
     rounds = judge.chosen()
     # Where nobody, or nearly everybody, looks positive there is no further round.

@@ -16,6 +16,10 @@ class InputError(VqpuError, ValueError):
     """Data that cannot be used: wrong values, wrong shape, too few samples."""
 
 
+class UnusableSampleError(InputError):
+    """Single samples that cannot be judged, such as one with an infinite value."""
+
+
 class InputTypeError(VqpuError, TypeError):
     """Data of a kind that cannot be used, such as sparse matrices."""
 
@@ -92,8 +96,12 @@ class RowNumberWarning(VqpuWarning):
     """A column of a table counts its rows, and would be learned from."""
 
 
-class BrokenRowWarning(VqpuWarning):
-    """Rows of a table were left out because values in them are missing or infinite."""
+class ColumnWarning(VqpuWarning):
+    """Columns were left out, or cells are not as expected; the message counts them."""
+
+
+class MissingColumnWarning(VqpuWarning):
+    """A column has no value in the training data and is left out."""
 
 
 class BrokenImageWarning(VqpuWarning):

@@ -29,6 +29,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     parquet.write_table(pa.table(columns), folder / "fits.parquet")
     parquet.write_table(pa.table(columns | {"a": ["x"] * n}), folder / "text.parquet")
+    dates = pa.array(range(n), pa.date32())
+    parquet.write_table(pa.table(columns | {"a": dates}), folder / "dates.parquet")
     parquet.write_table(pa.table(columns | {"colour": ["green"] * n}), folder / "new.parquet")
     parquet.write_table(
         pa.table(columns | {"a": [None, *columns["a"][1:]]}), folder / "gap.parquet"
@@ -44,7 +46,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     X = rng.normal(size=(n, 4)) + 8 * (np.arange(n) % 2)[:, None]
     fast_classifier().fit(X, np.arange(n) % 4 == 1).save(folder / "arrays")
     (folder / "pictures").mkdir()
-    (folder / "semicolons.csv").write_text("a;b;y\n1;2;1\n")
     (folder / "bad.toml").write_text("max_step = 3\n")
     (folder / "type.toml").write_text('max_steps = "many"\n')
     (folder / "broken.toml").write_text("max_steps = \n")
@@ -104,6 +105,10 @@ WRONG_USAGE = {
     "rank {place}/table {place}/fits.parquet --labels a.csv --include-labeled": "--include-labeled",
     "export {place}/table --onnx {place}/table/a.onnx": "lies in the model's own directory",
     "predict {place}/arrays {place}/narrow.npy --id y --out {new}/a.csv": "leave --id out",
+    "predict {place}/arrays {place}/narrow.npy --keep y --out {new}/a.csv": "leave --keep out",
+    LABELED + "--skip-broken": "no meaning for one table: --skip-broken",
+    LABELED + "--missing guess": "unknown missing 'guess'",
+    LABELED.replace("{new}/model", "{place}/table"): "a model already. Pass --overwrite",
     "evaluate {place}/table {place}/fits.parquet --labels a.csv": "leave --labels out",
     COMPARE + "--scenario odd": "odd",
     COMPARE + "--methods vq --set gamma=1": "Unknown key 'gamma' in --set",
@@ -121,14 +126,18 @@ REFUSED = {
     "fit --positives {place}/narrow.npy --unlabeled {place}/fits.parquet --out {new}/m": "of kind",
     "fit {place}/none.csv --label y --positive 1 --out {new}/model": "does not exist",
     PREDICT + "lacks.parquet --out {new}/a.csv": "lacks the column 'b'",
-    PREDICT + "text.parquet --out {new}/a.csv": "but was a number in training",
-    PREDICT + "new.parquet --out {new}/a.csv": "'green' in 'colour', which training never saw",
-    PREDICT + "gap.parquet --out {new}/a.csv": "Row 0 (from 0) of",
+    PREDICT + "dates.parquet --out {new}/a.csv": "but was a number in training",
+    PREDICT + "text.parquet --missing refuse --out {new}/a.csv": "has no value in 'a' (80 cells",
+    PREDICT + "gap.parquet --missing refuse --out {new}/a.csv": "Row 0 (from 0) of",
+    LABELED.replace("fits.", "gap.") + "--missing refuse": "'a' has 1 missing values",
+    LABELED + "--text a --category a": "columns are wished to be two things: 'a'",
+    LABELED + "--number z": "lacks the column 'z'",
+    LABELED + "--columns y": "no column left to learn from",
+    PREDICT + "fits.parquet --keep z --out {new}/a.csv": "lacks the column 'z'",
     PREDICT + "narrow.npy --out {new}/a.csv": "of kind 'array', but the model takes a table",
     PREDICT + "pictures --out {new}/a.csv": "of kind 'images', but the model takes a table",
     PREDICT + "fits.parquet --out {new}/none/a.csv": "cannot be written",
     "predict {place}/arrays {place}/narrow.npy --out {new}/a.csv": "shape (3,), but the model",
-    "predict {place}/arrays {place}/nan.npy --out {new}/a.csv": "NaN",
     "predict {place} {place}/nan.npy --out {new}/a.csv": "no manifest.json",
     "predict {place}/fits.parquet {place}/table --out {new}/a.csv": "MODEL comes before INPUT",
     "predict {place}/arrays {place}/fits.parquet --out {new}/a.csv": "vqpu.files.iter_table",
@@ -136,10 +145,10 @@ REFUSED = {
     "fit {place}/fits.parquet --label y --positive yes --out {place}/fits.parquet/m": "no folder",
     "evaluate {place}/table {place}/lacks.parquet --label z --positive yes": "say with --label",
     "evaluate {place}/table {place}/fits.parquet --label y --positive ja": "--positive names",
-    FIT.replace("fits.parquet", "semicolons.csv") + "--label y --positive 1": "by ';'",
     "inspect {place}/none": "does not exist",
     PAIR.replace("new.", "fits."): "are the same",
-    PAIR.replace("new.", "indexed."): "looks like the index of a data frame",
+    PAIR.replace("new.", "indexed."): "having or lacking '__index_level_0__'",
+    LABELED.replace("fits.", "indexed."): "looks like the index of a data frame",
     PREDICT + "fits.parquet --out /proc/a.csv": "cannot be written",
     "rank {place}/table {place}/fits.parquet --out /proc/a.csv": "cannot be written",
     "report {place}/table --out /proc/a.html": "cannot be written",
@@ -204,7 +213,7 @@ def test_predict__refused_halfway__old_result_stays(
 ) -> None:
     (tmp_path / "a.csv").write_text("old")
     arguments = ["predict", f"{place}/table", f"{place}/gap.parquet", "--out", f"{tmp_path}/a.csv"]
-    assert main(arguments) == 1
+    assert main([*arguments, "--missing", "refuse"]) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
     assert (tmp_path / "a.csv").read_text() == "old"
 

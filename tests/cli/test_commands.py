@@ -76,9 +76,9 @@ def test_fit__pictures__model_knows_its_input(pictures: Path) -> None:
 
 def test_fit__table__model_knows_columns_and_categories(table: Path) -> None:
     contract = json.loads(read_extra(table / "model", "input.json"))
-    columns = {column["name"]: column for column in contract["schema"]["columns"]}
+    columns = {column.name: column for column in vqpu.load(table / "model").columns_.columns}
     assert list(columns) == ["x1", "x2", "colour", "flag"]
-    assert columns["colour"]["categories"] == ["blue", "pink", "red"]
+    assert sorted(columns["colour"].values) == ["blue", "pink", "red"]
     assert (contract["label"], contract["positive"]) == ("known", "yes")
 
 
@@ -95,7 +95,7 @@ def test_predict__pictures__one_row_a_file_as_the_model_says(
         rows = parquet.read_table(out).to_pylist()
     else:
         rows = [json.loads(line) for line in out.read_text().splitlines()]
-    assert list(rows[0]) == ["path", "label", "score", "probability"]
+    assert list(rows[0]) == ["path", "label", "score", "probability", "reason"]
     assert [row["path"] for row in rows] == sorted(
         str(p) for p in (pictures / "unlabeled").iterdir()
     )
@@ -193,7 +193,8 @@ def test_evaluate__truth__agrees_with_counting(
     table: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     run(capsys, "predict", table / "model", table / "data.csv", "--out", tmp_path / "a.csv")
-    labels = [row["label"] for row in read_csv(tmp_path / "a.csv")]
+    words = {"yes": "1", "not yes": "0"}
+    labels = [words[row["label"]] for row in read_csv(tmp_path / "a.csv")]
     truth = [row["truth"] for row in read_csv(table / "data.csv")]
     command = ("evaluate", table / "model", table / "data.csv", "--label")
     found = run_json(capsys, *command, "truth", "--positive", "1")
@@ -264,19 +265,26 @@ def test_rank__sheet_among_the_pictures__refused(
     assert (pictures / "unlabeled" / "red000.png").read_bytes() == before
 
 
-def test_predict__broken_picture__refused_by_name_or_left_out(
+def test_predict__broken_picture__in_its_place_with_a_reason(
     pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     draw_pictures(tmp_path / "some", 3, True, np.random.default_rng(1))
-    (tmp_path / "some" / "torn.png").write_bytes(b"\x89PNG nothing more")
+    (tmp_path / "some" / "red001b.png").write_bytes(b"\x89PNG nothing more")
     command = ("predict", pictures / "model", tmp_path / "some", "--out", tmp_path / "a.csv")
-    assert "torn.png" in run(capsys, *command, code=1)
-    assert not (tmp_path / "a.csv").exists()
-    assert "1 left out as broken" in run(capsys, *command, "--skip-broken")
-    assert len(read_csv(tmp_path / "a.csv")) == 3
+    assert "4 samples" in run(capsys, *command)
+    rows = read_csv(tmp_path / "a.csv")
+    assert [Path(row["path"]).name for row in rows] == [
+        "red000.png", "red001.png", "red001b.png", "red002.png",
+    ]  # fmt: skip
+    assert [bool(row["score"]) for row in rows] == [True, True, False, True]
+    assert "identify" in rows[2]["reason"] or "PNG" in rows[2]["reason"]
+    done = run_json(capsys, *command)
+    assert (done["n_rows"], done["n_broken"]) == (4, 1)
+    ranked = run_json(capsys, "rank", pictures / "model", tmp_path / "some")
+    assert (len(ranked["best"]), ranked["n_broken"]) == (3, 1)
 
 
-def test_predict__first_rows_all_broken__ids_stay_numbers(
+def test_predict__rows_with_gaps_and_a_monstrous_one__all_there_and_ids_stay_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("vqpu.files.readers._tablefiles._MOST_ROWS", 2)
@@ -285,12 +293,18 @@ def test_predict__first_rows_all_broken__ids_stay_numbers(
     parquet.write_table(pa.table(data), tmp_path / "train.parquet")
     line = ["fit", tmp_path / "train.parquet", "--label", "known", "--positive", "1"]
     run(capsys, *line, "--out", tmp_path / "model", *QUICK)
-    parquet.write_table(pa.table({"x": [None, None, *x[:3]]}), tmp_path / "new.parquet")
-    command = ("predict", tmp_path / "model", tmp_path / "new.parquet", "--skip-broken", "--out")
-    assert "2 left out as broken" in run(capsys, *command, tmp_path / "a.parquet")
-    assert parquet.read_table(tmp_path / "a.parquet").column("id").to_pylist() == [2, 3, 4]
+    parquet.write_table(pa.table({"x": [None, None, 1e300, *x[:2]]}), tmp_path / "new.parquet")
+    command = ("predict", tmp_path / "model", tmp_path / "new.parquet", "--out")
+    assert "1 cannot be judged" in run(capsys, *command, tmp_path / "a.parquet")
+    rows = parquet.read_table(tmp_path / "a.parquet").to_pylist()
+    assert [row["id"] for row in rows] == [0, 1, 2, 3, 4]
+    assert [row["score"] is None for row in rows] == [False, False, True, False, False]
+    assert rows[2]["reason"] == "Sample 0 has no finite encoding"
+    assert {row["label"] for row in rows} <= {None, 0, 1}
     run(capsys, *command, tmp_path / "b.parquet", "--sort")
-    assert parquet.read_table(tmp_path / "b.parquet").schema.field("id").type == pa.int64()
+    found = parquet.read_table(tmp_path / "b.parquet")
+    assert found.schema.field("id").type == pa.int64()
+    assert found.column("id").to_pylist()[-1] == 2
 
 
 @pytest.mark.filterwarnings("default::vqpu.errors.VqpuWarning")
@@ -316,39 +330,51 @@ def test_evaluate__torn_picture__counted(
     assert (judged["n_samples"], judged["n_broken"]) == (6, 1)
 
 
-@pytest.mark.filterwarnings("default::vqpu.errors.BrokenRowWarning")
-def test_table_with_missing_values__skipped_by_every_command(
+@pytest.mark.filterwarnings("default::vqpu.errors.ColumnWarning")
+def test_table_with_missing_values__every_command_takes_all_rows(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = (table / "data.csv").read_text().splitlines()
     first = lines[0].split(",").index("x1")
-    for number in (3, 5):
+    for number, value in ((3, ""), (5, "large")):
         cells = lines[number].split(",")
-        cells[first] = ""
+        cells[first] = value
         lines[number] = ",".join(cells)
     path = tmp_path / "some.csv"
     path.write_text("\n".join(lines) + "\n")
     command = ("predict", table / "model", path, "--out", tmp_path / "a.csv")
-    refusal = run(capsys, *command, code=1)
-    assert f"Row 'r2' of {path} cannot be used: missing value in 'x1'." in refusal
-    assert "238 samples" in run(capsys, *command, "--skip-broken")
-    kept = [f"r{number}" for number in range(240) if number not in (2, 4)]
-    assert [row["id"] for row in read_csv(tmp_path / "a.csv")] == kept
-    skipping = (table / "model", path, "--skip-broken")
-    assert run_json(capsys, "rank", *skipping, "--top", 3)["n_broken"] == 2
-    judged = run_json(capsys, "evaluate", *skipping, "--label", "truth", "--positive", "1")
-    assert (judged["n_samples"], judged["n_broken"]) == (238, 2)
-    line = ["fit", path, "--label", "known", "--positive", "yes", "--id", "key", "--drop", "truth"]
-    line += ["--out", tmp_path / "model", *QUICK, "--skip-broken", "--json"]
-    assert main([*map(str, line)]) == 0
-    captured = capsys.readouterr()
-    assert "vqpu: warning: 2 of 240 rows cannot be used (r2: missing value" in captured.err
-    assert json.loads(captured.out)["replaced"] is False
+    done = run_json(capsys, *command)
+    assert done == {
+        "out": str(tmp_path / "a.csv"), "n_rows": 240, "n_positive": done["n_positive"],
+        "n_broken": 0, "notes": {"number": {"x1": 1}},
+    }  # fmt: skip
+    assert [row["id"] for row in read_csv(tmp_path / "a.csv")] == [f"r{i}" for i in range(240)]
+    assert run_json(capsys, "rank", table / "model", path)["notes"] == {"number": {"x1": 1}}
+    line = ("evaluate", table / "model", path, "--label", "truth", "--positive", "1")
+    judged = run_json(capsys, *line)
+    assert (judged["n_samples"], judged["n_broken"]) == (240, 0)
+    refusal = run(capsys, *command, "--missing", "refuse", code=1)
+    assert f"Row 2 (from 0) of {path} has no value in 'x1'" in refusal
+    fit = ["fit", path, "--label", "known", "--positive", "yes", "--id", "key", "--drop", "truth"]
+    assert main([*map(str, fit), "--out", str(tmp_path / "model"), *QUICK]) == 0
+    error = capsys.readouterr().err
+    assert "warning: Cells of 'x1' that are no numbers and count as missing: 1, such as" in error
     parts = [
-        run_json(capsys, *command[:-1], tmp_path / f"{i}.csv", "--skip-broken", "--shard", f"{i}/2")
-        for i in (1, 2)
+        run_json(capsys, *command[:-1], tmp_path / f"{i}.csv", "--shard", f"{i}/2") for i in (1, 2)
     ]
-    assert [(part["n_rows"], part["n_broken"]) for part in parts] == [(119, 1), (119, 1)]
+    assert [part["n_rows"] for part in parts] == [120, 120]
+
+
+def test_predict__labels_in_the_user_s_words__and_columns_kept(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ("predict", table / "model", table / "data.csv", "--keep", "truth", "--keep", "known")
+    run(capsys, *line, "--out", tmp_path / "a.csv")
+    rows, given = read_csv(tmp_path / "a.csv"), read_csv(table / "data.csv")
+    assert {row["label"] for row in rows} == {"yes", "not yes"}
+    assert [row["truth"] for row in rows] == [row["truth"] for row in given]
+    assert [row["known"] for row in rows] == [row["known"] for row in given]
+    assert all((row["label"] == "yes") == (float(row["score"]) > 0) for row in rows)
 
 
 def test_inspect__both_forms(
@@ -527,11 +553,13 @@ def test_export__table__the_graph_names_its_columns(
     for name in ("onnxruntime", "onnxscript"):
         pytest.importorskip(name)
     onnx = pytest.importorskip("onnx")
-    columns = ["x1", "x2", "colour=blue", "colour=pink", "colour=red", "flag"]
+    columns = ["x1", "x2", "colour", "flag"]
     said = run(capsys, "export", table / "model", "--onnx", tmp_path / "m.onnx")
     assert f"in order: {', '.join(columns)};" in said
-    (entry,) = onnx.load(tmp_path / "m.onnx").metadata_props
-    assert (entry.key, json.loads(entry.value)) == ("vqpu.columns", columns)
+    found = {e.key: json.loads(e.value) for e in onnx.load(tmp_path / "m.onnx").metadata_props}
+    assert found["vqpu.columns"] == columns
+    values = vqpu.load(table / "model").columns_.columns[2].values
+    assert found["vqpu.categories"] == {"colour": [*values]}  # value number i has code i
 
 
 def test_inspect__model_saved_in_python__has_findings_too(

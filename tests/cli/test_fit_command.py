@@ -48,7 +48,7 @@ def test_fit__config_file__same_model_as_options(
     )
     run(capsys, "fit", "--config", tmp_path / "fit.toml", "--out", tmp_path / "model", "--quiet")
     assert not (tmp_path / "elsewhere").exists(), "the option goes first"
-    X = np.random.default_rng(0).normal(size=(5, 6))
+    X = np.random.default_rng(0).normal(size=(5, 4))
     first, second = vqpu.load(table / "model"), vqpu.load(tmp_path / "model")
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
 
@@ -116,7 +116,7 @@ def test_fit__ctrl_c__keeps_the_best_and_says_so__resume_ends_as_if_never_interr
     assert fit_table(table, tmp_path / "model", *again) == 0
     resumed, whole = vqpu.load(tmp_path / "model"), vqpu.load(table / "model")
     assert resumed.n_steps_ == whole.n_steps_ == 60
-    X = np.random.default_rng(0).normal(size=(5, 6))
+    X = np.random.default_rng(0).normal(size=(5, 4))
     np.testing.assert_array_equal(resumed.decision_function(X), whole.decision_function(X))
 
 

@@ -59,7 +59,6 @@ class Fixed(nn.Module):
 
 
 FIT_CASES: dict[str, tuple[Any, Any, str]] = {
-    "NaN": (changed(X, np.nan), Y, "NaN in sample 3"),
     "infinity": (changed(X, np.inf), Y, "inf.* in sample 3"),
     "minus infinity": (changed(X, -np.inf), Y, "inf.* in sample 3"),
     "NaN in float32 images": (np.full((20, 9, 9), np.nan, np.float32), Y, "NaN in sample 0"),
@@ -87,16 +86,28 @@ FIT_CASES: dict[str, tuple[Any, Any, str]] = {
     "sparse": (scipy.sparse.csr_matrix(X), Y, "[Ss]parse"),
     "constant": (np.ones((20, 4)), Y, "X is constant"),
     "constant images": (np.zeros((20, 9, 9), np.uint8), Y, "X is constant"),
-    "text column": (pd.DataFrame({"a": X[:, 0], "b": ["x"] * 20}), Y, "could not convert"),
-    "category of text": (pd.DataFrame({"a": pd.Categorical(["x", "y"] * 10)}), Y, "convert|dtype"),
+    "mixed column": (
+        pd.DataFrame({"a": X[:, 0], "b": ["x", 1] * 10, "c": [{}, 2] * 10}),
+        Y,
+        r"2 columns of X cannot be used: 'b' .*; 'c' .*X\['b'\].astype\(str\), or drop it",
+    ),
+    "bytes column": (pd.DataFrame({"a": X[:, 0], "b": [b"x"] * 20}), Y, "'b' is of type binary"),
+    "ragged lists": (
+        pd.DataFrame({"a": X[:, 0], "b": [[1.0], [1.0, 2.0]] * 10}),
+        Y,
+        "'b' holds lists of different lengths, 10 of length 2 and 10 of others",
+    ),
+    "nothing but constants": (
+        pd.DataFrame({"a": ["x"] * 20, "b": [None] * 20}),
+        Y,
+        "no column left to learn from.*'a: it is constant', 'b: it has no value at all'",
+    ),
     "dates": (np.full((20, 2), "2020-01-01", "datetime64[s]"), Y, "dtype"),
     "labels of mixed kinds": (X, np.array([1, "a"] * 10, dtype=object), "y cannot be used|mix"),
     "labels of bytes": (X, np.array([b"a", b"b"] * 10), "y cannot be used|bytes"),
-    "missing in nullable column": (
-        pd.DataFrame({"a": pd.array([1, None] * 10, dtype="Int64"), "b": X[:, 0]}),
-        Y,
-        "NaN in sample 1",
-    ),
+    "groups of another length": (X, Y, "groups must have one value for each of the 20 samples"),
+    "one group": (X, Y, "groups has one value only"),
+    "missing groups": (X, Y, "groups has 2 missing values"),
 }
 
 PARAMETER_CASES: dict[str, tuple[dict[str, Any], str]] = {
@@ -153,8 +164,15 @@ def _no_training(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_fit__bad_data__one_clear_error_before_any_step(name: str) -> None:
     samples, labels, message = FIT_CASES[name]
     with pytest.raises(VqpuError, match=message) as error:
-        fast_classifier().fit(samples, labels)
+        fast_classifier().fit(samples, labels, groups=GROUPS.get(name))
     assert isinstance(error.value, (ValueError, TypeError))
+
+
+GROUPS: dict[str, Any] = {
+    "groups of another length": [1, 2],
+    "one group": ["a"] * 20,
+    "missing groups": [None, None, *["a", "b"] * 9],
+}
 
 
 @pytest.mark.usefixtures("_no_training")
@@ -168,7 +186,6 @@ def test_fit__bad_parameter__one_clear_error_before_any_step(name: str) -> None:
 
 PREDICT_CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "wrong width": (lambda: X[:, :3], "3 features.*4 features"),
-    "NaN": (lambda: changed(X, np.nan), "NaN in sample 3"),
     "infinity": (lambda: changed(X, np.inf), "inf.* in sample 3"),
     "empty": (lambda: X[:0], "0 sample"),
     "one axis": (lambda: X[0], "Expected 2D array"),
@@ -213,7 +230,7 @@ def test_fit__large_offset__not_called_constant() -> None:
 def test_failed_fit__nothing_left_of_the_last_one() -> None:
     model = fast_classifier(max_steps=20).fit(X, Y)
     with pytest.raises(VqpuError):
-        model.fit(changed(X, np.nan), Y)
+        model.fit(changed(X, np.inf), Y)
     with pytest.raises(NotFittedError):
         model.predict(X)
     assert not hasattr(model, "alpha_")

@@ -491,7 +491,10 @@ def test_expected__every_number__stands_in_its_table(tmp_path: Path) -> None:
     assert len(expected["table3"]["cells"]) == 3 + 8
 
 
-UNFINISHED = {"forms"}  # nothing quotes it yet, and its records may lack some or all
+UNFINISHED = {
+    "forms",
+    "small-images",
+}  # nothing quotes it yet, and its records may lack some or all
 
 
 def test_published__every_table_that_is_there() -> None:

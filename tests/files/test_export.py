@@ -49,6 +49,7 @@ CASES: dict[str, tuple[tuple[NDArray[Any], NDArray[np.int64]], dict[str, Any]]] 
 
 
 def check(found: dict[str, NDArray[Any]], model: VQKMeansClassifier, X: NDArray[Any]) -> None:
+    model.set_params(precision="float32")  # what a graph computes in
     np.testing.assert_allclose(found["score"], model.decision_function(X), atol=1e-4)
     np.testing.assert_allclose(found["probability"], model.predict_proba(X)[:, 1], atol=1e-4)
     if "codes" in found:
@@ -61,6 +62,7 @@ def test_scoring_graph__every_layout__scores_as_the_model(case: str) -> None:
 
     (X, y), parameters = CASES[case]
     model = fast_classifier(**parameters).fit(X, y)
+    model.set_params(precision="float32")
     graph = ScoringGraph(model, channels_last=case == "colour").eval()
     with torch.inference_mode():
         outputs = graph(torch.from_numpy(np.ascontiguousarray(X)))

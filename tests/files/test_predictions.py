@@ -17,8 +17,9 @@ import numpy as np
 import pytest
 
 from tests.support import fast_classifier
-from vqpu.errors import InputError, UsageError
-from vqpu.files import Chunk, Column, TableSchema
+from vqpu.base.columns._rows import with_plan
+from vqpu.errors import InputError, UnusableSampleError, UsageError
+from vqpu.files import Broken, Chunk, Column, ColumnPlan, KeptColumn
 from vqpu.files._evaluation import evaluate
 from vqpu.files._input_format import INPUT_FILE, InputFormat
 from vqpu.files._input_streams import Shard, read_ahead
@@ -149,10 +150,10 @@ FORMATS = [
         "table",
         (3,),
         "float64",
-        schema=TableSchema((Column("a", "number"), Column("c", "category", ("x", "y")))),
         label="y",
         positive="1",
         id_column="key",
+        negative="0",
     ),
 ]
 
@@ -160,6 +161,50 @@ FORMATS = [
 @pytest.mark.parametrize("input_format", FORMATS, ids=lambda input_format: input_format.kind)
 def test_input_format__through_json__the_same(input_format: InputFormat) -> None:
     assert InputFormat.from_json(input_format.to_json()) == input_format
+
+
+def test_input_format__of_before__its_schema_is_a_plan() -> None:
+    plain = json.loads(FORMATS[2].to_json())
+    del plain["negative"]
+    plain["schema"] = {"format": 1, "columns": [{"name": "a", "kind": "number"}]}
+    found = InputFormat.from_json(json.dumps(plain).encode())
+    assert found.plan == ColumnPlan((Column("a", "number"),))
+    assert found.words() == ("not 1", "1")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "odd"},
+        {"sample_shape": [0]},
+        {"sample_shape": "3"},
+        {"sample_shape": []},
+        {"dtype": 3},
+        {"label": 3},
+        {"image_mode": "CMYK", "kind": "images"},
+        {"more": 1},
+        {"schema": [1]},
+    ],
+)
+def test_input_format__changed__refused(change: dict[str, Any]) -> None:
+    plain = json.loads(FORMATS[2].to_json()) | change
+    with pytest.raises(InputError, match=r"input\.json|table schema"):
+        InputFormat.from_json(json.dumps(plain).encode())
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative", "words"),
+    [
+        ("yes", "no", ("no", "yes")),
+        ("yes", None, ("not yes", "yes")),
+        ("1", "0", (0, 1)),
+        ("1", None, ("not 1", "1")),
+        (None, None, None),
+    ],
+)
+def test_words__those_of_the_table(positive: Any, negative: Any, words: Any) -> None:
+    made = InputFormat("table", (3,), "float64", positive=positive, negative=negative)
+    assert made.words() == words
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"{}", b'{"format": 9}', b'{"format": 1}', b"\xff"])
@@ -170,11 +215,11 @@ def test_input_format__nonsense__refused(text: bytes) -> None:
 
 def test_write__empty_shard__columns_all_the_same(tmp_path: Path) -> None:
     assert write_predictions(tmp_path / "a.csv", "id", []) == 0
-    assert (tmp_path / "a.csv").read_text() == "id,label,score,probability\n"
+    assert (tmp_path / "a.csv").read_text() == "id,label,score,probability,reason\n"
     parquet = pytest.importorskip("pyarrow.parquet")
     write_predictions(tmp_path / "a.parquet", "id", [])
     table = parquet.read_table(tmp_path / "a.parquet")
-    assert table.column_names == ["id", "label", "score", "probability"]
+    assert table.column_names == ["id", "label", "score", "probability", "reason"]
 
 
 def test_write__names_that_need_care__read_back(tmp_path: Path) -> None:
@@ -199,10 +244,11 @@ def test_write__numbers__same_values_with_and_without_pyarrow(
     monkeypatch.setattr("vqpu.files._writers._has_pyarrow", lambda: False)
     write_predictions(tmp_path / "slow.csv", "id", [part, part])
     fast, slow = ((tmp_path / f"{name}.csv").read_text().split("\n") for name in ("fast", "slow"))
-    assert fast[0] == slow[0] == "id,label,score,probability"
+    assert fast[0] == slow[0] == "id,label,score,probability,reason"
     assert len(fast) == len(slow) == 16
     for one, other in zip(fast[1:-1], slow[1:-1], strict=True):
-        assert [float(x) for x in one.split(",")] == [float(x) for x in other.split(",")]
+        assert one.endswith(",")
+        assert [float(x) for x in one[:-1].split(",")] == [float(x) for x in other[:-1].split(",")]
 
 
 def test_write__name_that_is_no_unicode__refused_in_csv_kept_in_jsonl(tmp_path: Path) -> None:
@@ -245,6 +291,66 @@ def test_write__permissions__those_of_the_umask_or_of_the_old_file(
     assert path.stat().st_mode & 0o777 == 0o640
 
 
+class Picky(Identity):
+    """A model that cannot judge a score above 100."""
+
+    def decision_function(self, X: Any, /) -> Any:
+        scores = super().decision_function(X)
+        if (scores > 100).any():
+            raise UnusableSampleError("Sample 0 has no finite encoding. Look at it.")
+        return scores
+
+
+def test_samples_that_cannot_be_judged__in_their_places_with_a_reason(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    X = np.array([[1.0], [999.0], [-2.0], [3.0]])
+    broken = (Broken("b", "torn"), Broken("f", "empty"))
+    kept = {"when": KeptColumn([*"012345"], pa.string())}
+    chunk = Chunk(X, ["a", "c", "d", "e"], None, broken, kept, (1, 5))
+    parts = list(predictions_of(Picky(), [chunk], ("nein", "ja")))
+    assert parts[0].n_broken == 3
+    reasons = [None, "torn", "Sample 0 has no finite encoding", None, None, "empty"]
+    for ending in ("csv", "jsonl", "parquet"):
+        write_predictions(tmp_path / f"a.{ending}", "path", parts, ["when"])
+    rows = parquet.read_table(tmp_path / "a.parquet").to_pylist()
+    assert rows == [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
+    assert [row["path"] for row in rows] == [*"abcdef"]
+    assert [row["reason"] for row in rows] == reasons
+    assert [row["score"] for row in rows] == [1, None, None, -2, 3, None]
+    assert [row["label"] for row in rows] == ["ja", None, None, "nein", "ja", None]
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    assert lines[2] == "b,,,,torn,1"
+    (ordered,) = sorted_by_score(parts, tmp_path)
+    assert list(ordered.names) == [*"eadbcf"]
+    assert ordered.kept["when"].values == [*"403125"]
+    ranked = rank(parts, 9)
+    assert (list(ranked.best.names), ranked.n_broken) == ([*"ead"], 3)
+
+
+def test_kept_columns__types_of_the_input_in_parquet__taken_headers(
+    tmp_path: Path,
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    kept = {
+        "": KeptColumn([2**64 - 1, None], pa.uint64()),
+        "day": KeptColumn(["1970-01-02", None], pa.date32()),
+        "price": KeptColumn(["1.50", "2.25"], pa.decimal128(5, 2)),
+        "label": KeptColumn([True, None], pa.bool_()),
+    }
+    chunk = Chunk(np.array([[1.0], [2.0]]), kept[""].values, kept=kept)
+    parts = list(sorted_by_score(predictions_of(Identity(), [chunk]), tmp_path))
+    write_predictions(tmp_path / "a.parquet", "id", parts, ["day", "price", "label"])
+    table = parquet.read_table(tmp_path / "a.parquet")
+    assert table.column_names[-3:] == ["day", "price", "input_label"]
+    types = {name: table.schema.field(name).type for name in ("id", "day", "price", "input_label")}
+    assert list(types.values()) == [pa.uint64(), pa.date32(), pa.decimal128(5, 2), pa.bool_()]
+    assert table.column("id").to_pylist() == [None, 2**64 - 1]
+
+
 def test_open_model__saved_in_python__takes_arrays(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 5)) + 6 * (np.arange(60) % 2)[:, None]
@@ -275,9 +381,9 @@ def test_predict__four_times_the_rows__same_memory(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, N_COLUMNS)) + 6 * (np.arange(200) % 2)[:, None]
     names = [f"c{column}" for column in range(N_COLUMNS)]
-    schema = TableSchema(tuple(Column(name, "number") for name in names))
-    input_format = InputFormat("table", (N_COLUMNS,), "float64", schema=schema)
-    model = fast_classifier().fit(X, np.arange(200) % 4 == 1)
+    plan = ColumnPlan(tuple(Column(name, "number") for name in names))
+    input_format = InputFormat("table", (N_COLUMNS,), "float64")
+    model = fast_classifier().fit(with_plan(X, plan), np.arange(200) % 4 == 1)
     model.save(tmp_path / "model", extras={INPUT_FILE: input_format.to_json()})
     peaks = []
     for n in (40_000, 160_000):

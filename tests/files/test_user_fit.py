@@ -41,8 +41,9 @@ def test_table__fit_then_predict_a_stream__as_on_the_array(tmp_path: Path) -> No
     (tmp_path / "t.csv").write_text("x,colour,label\n" + "\n".join(lines) + "\n")
     data = read_table(tmp_path / "t.csv", label="label", positive="yes", cache_dir=tmp_path)
     model = fast_classifier().fit(data.X, data.y)
-    assert data.schema is not None
-    (chunk,) = iter_table(tmp_path / "t.csv", data.schema)
+    assert data.plan is not None
+    assert model.columns_ is data.plan
+    (chunk,) = iter_table(tmp_path / "t.csv", data.plan)
     np.testing.assert_array_equal(model.predict(chunk.X), model.predict(data.X))
 
 
@@ -58,9 +59,16 @@ def test_import__loads_no_decoder() -> None:
 
 def test_kind_of__by_what_it_is(tmp_path: Path) -> None:
     assert kind_of(tmp_path) == "images"
-    for name, kind in (("a.npz", "array"), ("a.CSV", "table"), ("a.feather", "table")):
+    names = {"a.npz": "array", "a.CSV": "table", "a.feather": "table", "a.tsv.GZ": "table"}
+    for name, kind in names.items():
         (tmp_path / name).write_bytes(b"")
         assert kind_of(tmp_path / name) == kind
-    (tmp_path / "a.xlsx").write_bytes(b"")
-    with pytest.raises(InputError, match="Expected a folder of images, an array"):
-        kind_of(tmp_path / "a.xlsx")
+    for name in ("a.ods", "a.parquet.gz"):
+        (tmp_path / name).write_bytes(b"")
+        with pytest.raises(InputError, match="Expected a folder of images, an array"):
+            kind_of(tmp_path / name)
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "1.parquet").write_bytes(b"")
+    assert kind_of(tmp_path / "parts") == "table"
+    (tmp_path / "parts" / "1.png").write_bytes(b"")
+    assert kind_of(tmp_path / "parts") == "images"

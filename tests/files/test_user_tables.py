@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from vqpu.base.columns import Wishes, encode_batch
 from vqpu.errors import (
-    BrokenRowWarning,
+    ColumnWarning,
     InputError,
     MissingDependencyError,
     ParameterError,
     RowNumberWarning,
 )
-from vqpu.files import Column, TableSchema, iter_table, read_table, read_tables
+from vqpu.files import Column, ColumnPlan, Notes, iter_table, read_table, read_tables
+from vqpu.files.readers._schema import plan_of_schema
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -26,6 +28,7 @@ pd = pytest.importorskip("pandas")
 from pyarrow import csv, feather, parquet  # noqa: E402
 
 ENDINGS = [".csv", ".tsv", ".parquet", ".feather"]
+ENDINGS_OF_ALL = [*ENDINGS, ".csv.gz", ".csv.zst", ".jsonl", ".jsonl.gz", ".xlsx"]
 
 
 def write(path: Path, table: Any) -> Path:
@@ -36,6 +39,23 @@ def write(path: Path, table: Any) -> Path:
     else:
         options = csv.WriteOptions(delimiter="\t" if path.suffix == ".tsv" else ",")
         csv.write_csv(table, path, options)
+    return path
+
+
+def save(frame: Any, path: Path) -> Path:
+    """Write a data frame in the format of the path's ending."""
+    name = path.name
+    if name.endswith(".xlsx"):
+        frame.to_excel(path, index=False)
+    elif ".jsonl" in name:
+        frame.to_json(path, orient="records", lines=True)
+    elif name.endswith(".zst"):
+        with pa.CompressedOutputStream(str(path), "zstd") as file:
+            csv.write_csv(pa.Table.from_pandas(frame), file)
+    elif name.endswith(".gz"):
+        frame.to_csv(path, index=False)
+    else:
+        write(path, pa.Table.from_pandas(frame))
     return path
 
 
@@ -51,27 +71,29 @@ def example(n: int = 200, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def dummies(data: dict[str, Any]) -> Any:
-    """The same encoding by pandas."""
+def by_pandas(data: dict[str, Any]) -> Any:
+    """The same encoding by pandas: codes in the order of how frequent values are."""
     frame = pd.DataFrame(data)[["age", "colour", "height", "smokes"]]
-    one_hot = pd.get_dummies(frame["colour"])
-    return np.column_stack([frame["age"], one_hot, frame["height"], frame["smokes"]]).astype(float)
+    counts = frame["colour"].value_counts()
+    order = sorted(counts.index, key=lambda value: (-counts[value], value))
+    codes = frame["colour"].map({value: code for code, value in enumerate(order)})
+    return np.column_stack([frame["age"], codes, frame["height"], frame["smokes"]]).astype(float)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_one_table__equals_pandas_dummies(ending: str, tmp_path: Path) -> None:
+def test_one_table__equals_pandas(ending: str, tmp_path: Path) -> None:
     data = example()
     path = write(tmp_path / f"t{ending}", pa.table(data))
     read = read_table(
         path, label="class", positive="yes", id_column="key", cache_dir=tmp_path / "cache"
     )
-    np.testing.assert_array_equal(read.X, dummies(data))
+    np.testing.assert_array_equal(read.X, by_pandas(data))
     np.testing.assert_array_equal(read.y, np.asarray(data["class"]) == "yes")
     assert list(read.names) == data["key"]
-    assert read.schema is not None
-    assert read.schema.feature_names == [
-        "age", "colour=blue, light", "colour=green", "colour=red", "height", "smokes",
-    ]  # fmt: skip
+    assert read.plan is not None
+    assert read.plan.feature_names == ["age", "colour", "height", "smokes"]
+    assert read.plan.categories == {1: 4}
+    assert read.words == ("no", "yes")
     assert list((tmp_path / "cache").iterdir()) == []
 
 
@@ -79,20 +101,18 @@ def test_one_table__equals_pandas_dummies(ending: str, tmp_path: Path) -> None:
 def test_stream__any_format_and_column_order__as_in_training(ending: str, tmp_path: Path) -> None:
     data = example()
     train = write(tmp_path / "train.parquet", pa.table(data))
-    schema = read_table(
-        train, label="class", positive="yes", drop=["key"], cache_dir=tmp_path
-    ).schema
-    assert schema is not None
+    plan = read_table(train, label="class", positive="yes", drop=["key"], cache_dir=tmp_path).plan
+    assert plan is not None
     turned = {name: data[name] for name in reversed(data)} | {"unknown": data["age"]}
     path = write(tmp_path / f"new{ending}", pa.table(turned))
-    chunks = list(iter_table(path, schema, id_column="key", label="class", positive="no"))
-    np.testing.assert_array_equal(np.concatenate([chunk.X for chunk in chunks]), dummies(data))
+    chunks = list(iter_table(path, plan, id_column="key", label="class", positive="no"))
+    np.testing.assert_array_equal(np.concatenate([chunk.X for chunk in chunks]), by_pandas(data))
     assert [name for chunk in chunks for name in chunk.names] == data["key"]
     y = np.concatenate([chunk.y for chunk in chunks if chunk.y is not None])
     np.testing.assert_array_equal(y, np.asarray(data["class"]) == "no")
 
 
-def test_two_tables__one_schema(tmp_path: Path) -> None:
+def test_two_tables__one_plan(tmp_path: Path) -> None:
     first, second = example(30), example(50, seed=1)
     first["colour"] = ["red"] * 30
     for data in (first, second):
@@ -101,7 +121,7 @@ def test_two_tables__one_schema(tmp_path: Path) -> None:
     u = write(tmp_path / "u.feather", pa.table(second))
     read = read_tables(p, u, cache_dir=tmp_path / "cache")
     both = {name: [*first[name], *second[name]] for name in first}
-    np.testing.assert_array_equal(read.X, dummies(both))
+    np.testing.assert_array_equal(read.X, by_pandas(both))
     assert read.y.tolist() == [1] * 30 + [0] * 50
     assert list(read.names) == list(range(80))
 
@@ -114,8 +134,8 @@ def test_many_batches__rows_in_order(tmp_path: Path) -> None:
         path = write(tmp_path / f"t{ending}", table)
         read = read_table(path, label="y", positive=1, cache_dir=tmp_path)
         np.testing.assert_array_equal(read.X[:, 3], np.arange(n) / 2 + 3)
-        assert read.schema is not None
-        sizes = [chunk.X.size for chunk in iter_table(path, read.schema)]
+        assert read.plan is not None
+        sizes = [chunk.X.size for chunk in iter_table(path, read.plan)]
         assert max(sizes) <= 1 << 20
         assert sum(sizes) == 20 * n
 
@@ -194,23 +214,93 @@ def test_text_types__categories(text: Any, ending: str, tmp_path: Path) -> None:
     column = pa.array(["b", "a", "b"], text)
     path = write(tmp_path / f"t{ending}", pa.table({"x": column, "l": [1, 0, 0]}))
     read = read_table(path, label="l", positive=1, cache_dir=tmp_path)
-    assert read.X.tolist() == [[0, 1], [1, 0], [0, 1]]
+    assert read.X.tolist() == [[0], [1], [0]]
+
+
+NEW_TYPES: list[tuple[Any, str, list[Any]]] = [
+    (pa.array([0, 31, None], pa.date32()), "date", [[0, 1970, 1, 1, 3], [31, 1970, 2, 1, 6]]),
+    (
+        pa.array([0, 5_400_000, None], pa.timestamp("ms", "UTC")),
+        "date",
+        [[0, 1970, 1, 1, 3, 0], [0.0625, 1970, 1, 1, 3, 1.5]],
+    ),
+    (pa.array([3600, 7200, None], pa.time32("s")), "number", [[1], [2]]),
+    (pa.array([86_400, 43_200, None], pa.duration("s")), "number", [[1], [0.5]]),
+    (pa.array([[1.0, 2.0], [3.0, None], None]), "vector", [[1, 2], [3, np.nan]]),
+    (pa.array([[1, 2], [3, 4], None], pa.list_(pa.int16(), 2)), "vector", [[1, 2], [3, 4]]),
+    (pa.array(["a", "b", None], pa.large_string()), "category", [[0], [1]]),
+    (pa.array([True, False, None]), "boolean", [[1], [0]]),
+    (pa.array([1, 2, None], pa.int64()), "number", [[1], [2]]),
+    (pa.array([1.0, 2.0, float("nan")]), "number", [[1], [2]]),
+    (pa.array([Decimal("1.5"), Decimal("2"), None]), "number", [[1.5], [2]]),
+    (pa.array([7, 9, None]).dictionary_encode(), "number", [[7], [9]]),
+    (pa.array(["1", "2", None]).dictionary_encode(), "category", [[0], [1]]),
+]
+
+
+@pytest.mark.parametrize("ending", [".parquet", ".feather"])
+@pytest.mark.parametrize(
+    ("values", "kind", "expected"), NEW_TYPES, ids=lambda part: getattr(part, "type", None)
+)
+def test_types__their_values__and_missing_ones(
+    values: Any, kind: str, expected: list[Any], ending: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path / f"t{ending}", pa.table({"d": values, "l": [1, 0, 0]}))
+    read = read_table(path, label="l", positive=1, cache_dir=tmp_path)
+    assert read.plan is not None
+    assert read.plan.columns[0].kind == kind
+    np.testing.assert_array_equal(read.X[:2], expected)
+    assert np.isnan(read.X[2]).all()
+    (chunk,) = iter_table(path, read.plan)
+    np.testing.assert_array_equal(chunk.X, read.X)
+
+
+@pytest.mark.parametrize("ending", ENDINGS_OF_ALL)
+def test_reader__mixed_columns__same_numbers_from_every_format(ending: str, tmp_path: Path) -> None:
+    n, rng = 300, np.random.default_rng(0)
+    data = {
+        "x": np.where(np.arange(n) % 7 == 0, np.nan, rng.normal(size=n).round(3)),
+        "size": [("?" if i % 10 == 0 else str(i % 4)) for i in range(n)],
+        "pet": rng.choice(["cat", "dog", "eel"], n),
+        "day": [f"2021-{i % 12 + 1:02}-{i % 28 + 1:02}" for i in range(n)],
+        "german": [f"{i % 28 + 1}.{i % 12 + 1}.2021" for i in range(n)],
+        "clock": [f"{i % 24:02}:30" for i in range(n)],
+        "yes": rng.integers(0, 2, n).astype(bool),
+        "remark": [f"remark {i % 50} of a customer about the {i % 3}" for i in range(n)],
+        "same": ["x"] * n,
+        "key": [f"{i:03}" for i in range(n)],
+        "class": np.where(np.arange(n) % 3 == 0, "yes", "no"),
+    }
+    frame = pd.DataFrame(data)
+    path = save(frame, tmp_path / f"t{ending}")
+    with pytest.warns(
+        ColumnWarning, match=r"1 of 9 columns: 'same' \(it is constant\).*: 30, such"
+    ):
+        read = read_table(
+            path, label="class", positive="yes", id_column="key", cache_dir=tmp_path / "cache"
+        )
+    assert read.plan is not None
+    assert [column.kind for column in read.plan.columns] == [
+        "number", "number", "category", "date", "date", "number", "boolean", "text",
+    ]  # fmt: skip
+    assert list(read.names) == data["key"]
+    np.testing.assert_array_equal(read.X[:, 0], data["x"])
+    np.testing.assert_array_equal(np.isnan(read.X[:, 1]), np.arange(n) % 10 == 0)
+    np.testing.assert_array_equal(read.X[:, 5], np.arange(n) % 12 + 1)  # month of "day"
+    np.testing.assert_array_equal(read.X[:, 3:8], read.X[:, 8:13])  # both say one day
+    np.testing.assert_array_equal(read.X[:, 13], np.arange(n) % 24 + 0.5)
+    notes = Notes()
+    again = np.concatenate([chunk.X for chunk in iter_table(path, read.plan, notes=notes)])
+    np.testing.assert_array_equal(again, read.X)
+    assert notes.counts == {"number": {"size": 30}}
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"d": pa.array([1, 2], pa.date32())}, r"'d \(date32\[day\]\)'.*drop="),
-    ({"d": pa.array([1, 2], pa.timestamp("ms"))}, r"timestamp\[ms\]"),
-    ({"d": [[1], [2]]}, "list<"),
-    ({"d": [{"a": 1}, {"a": 2}]}, "struct<"),
-    ({"d": [b"a", b"b"]}, "binary"),
-    ({"d": [None, None]}, r"'d \(null\)'"),
-    ({"d": [1.0, None]}, r"missing in 1 of 2 columns among 2 rows: 'd \(1\)'"),
-    ({"d": [float("nan"), 1.0]}, r"'d \(1\)'"),
-    ({"d": ["a", None]}, r"'d \(1\)'"),
-    ({"d": [True, None]}, r"'d \(1\)'"),
-    ({"d": [float("inf"), 1.0]}, "Column 'd' holds infinite values"),
-    ({"d": [2**60 + 1, 1]}, "Column 'd' holds integers that no float64 can hold"),
-    ({"d": ["x" * 2000, "y"]}, "text of 2000 bytes, too long for a category"),
+    ({"d": [{"a": 1}, {"a": 2}]}, r"1 of 2 columns among 2 rows cannot.*'d' is of type struct<"),
+    ({"d": [b"a", b"b"]}, r"'d' is of type binary \(convert it, or leave it out with --drop\)"),
+    ({"d": [[1.0], [1.0, 2.0]]}, "'d' holds lists of different lengths"),
+    ({"d": [["a"], ["b"]]}, "'d' is of type list<"),
+    ({"d": [2**60 + 1, 1]}, "'d' holds integers that no float64 can hold"),
 ]
 
 
@@ -225,21 +315,75 @@ def test_column__cannot_be_used__refused_by_name_unless_dropped(
     assert read.X.tolist() == [[1], [2]]
 
 
+def test_columns__several_problems__one_message_with_each_option(tmp_path: Path) -> None:
+    table = pa.table({
+        "__index_level_0__": [3, 1], "x": [1.0, 2.0], "s": [{"a": 1}] * 2, "b": [b"x"] * 2,
+        "big": [2**60 + 1, 5], "l": [1, 0],
+    })  # fmt: skip
+    path = write(tmp_path / "t.parquet", table)
+    with pytest.raises(InputError, match="4 of 5 columns among 2 rows cannot be used") as error:
+        read_table(path, label="l", positive=1, cache_dir=tmp_path)
+    text = str(error.value)
+    for part in ("'__index_level_0__' looks like", "'s' is of type struct", "--id", "--number"):
+        assert part in text
+
+
+def test_missing_refused__all_columns_in_one_message_with_counts(tmp_path: Path) -> None:
+    text = "x,d,p,l\n" + "1,2,cat,1\n,oops,,0\n3,4,dog,0\ninf,5,dog,0\n6,7,cat,0\n" * 20
+    (tmp_path / "t.csv").write_text(text)
+    message = (
+        "'x' has 20 missing and 20 infinite values .*'d' has 20 unreadable values "
+        ".*'p' has 20 missing values .*--missing keep"
+    )
+    with pytest.raises(InputError, match=message):
+        read_table(tmp_path / "t.csv", label="l", positive=1, missing="refuse", cache_dir=tmp_path)
+    with pytest.raises(ParameterError, match="Unknown missing 'guess'"):
+        read_table(tmp_path / "t.csv", label="l", positive=1, missing="guess")
+
+
+def test_wishes__go_before_the_guess(tmp_path: Path) -> None:
+    n = 200
+    table = pa.table({
+        "code": np.arange(n) % 5, "word": ["few", "3", "4"] * 66 + ["5", "x"],
+        "note": ["a", "b"] * (n // 2), "other": np.arange(n) % 3, "l": np.arange(n) % 2,
+    })  # fmt: skip
+    for ending in (".csv", ".parquet"):
+        path = write(tmp_path / f"t{ending}", table)
+        with pytest.warns(ColumnWarning, match=r"'word' that are no numbers .*: 67, such as 'few'"):
+            read = read_table(
+                path, label="l", positive=1, category=["code"], text=["note"], number=["word"],
+                columns=["code", "word", "note"], cache_dir=tmp_path / "cache",
+            )  # fmt: skip
+        assert read.plan is not None
+        kinds = {column.name: column.kind for column in read.plan.columns}
+        assert kinds == {"code": "category", "word": "number", "note": "text"}
+        assert read.plan.columns[0].values == ("0", "1", "2", "3", "4")
+        assert np.isnan(read.X[:, 1]).sum() == 67
+    for wishes, message in (
+        ({"category": ["code"], "text": ["code"]}, "two things: 'code'"),
+        ({"drop": ["code"], "number": ["code"]}, "two things: 'code'"),
+        ({"category": ["l"]}, "two things: 'l'"),
+        ({"category": ["cod"]}, "lacks the column 'cod'. Did you mean 'code'"),
+        ({"columns": "code"}, r"columns must be a list.*use \['code'\]"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_table(path, label="l", positive=1, cache_dir=tmp_path, **wishes)
+
+
+@pytest.mark.filterwarnings("ignore::vqpu.errors.ColumnWarning")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("x,d,l\n1,2020-01-31,1\n2,2020-02-01,0\n", "date32"),
-        ("x,d,l\n1,,1\n2,a,0\n", r"'d \(1\)'"),
-        ("x,d,l\n1,NA,1\n2,3,0\n", r"'d \(1\)'"),
-        ("x,d,l\n1,1152921504606846977,1\n2,3,0\n", "Column 'd' holds integers"),
         ("x,d,x\n1,2,3\n", "same name: 'x'"),
         ("x,d\n1,2\n", "lacks the column 'l'. It has 'x', 'd'"),
         ("x,d,l\n1,2\n", "Expected 3 columns, got 2"),
         ("x,d,l\n", "has no rows"),
-        ("x,d,l\n1,2,0\n", "no row with the positive value '1'. Its labels are '0'"),
+        ("x,d,l\n1,2,0\n2,3,0\n", "no row with the positive value '1'. Its labels are '0'"),
         ("x,l\n1,no\n2,\n", r"value '1'. Its labels are 'no', \(empty\)\."),
-        ("x,d,l\n1,2,1\n", "needs unlabelled samples too"),
+        ("x,d,l\n1,2,1\n3,4,1\n", "needs unlabelled samples too"),
         ("l\n1\n0\n", "no column left to learn from"),
+        ("x,l\n1,1\n1,0\n", "no column left to learn from.*'x: it is constant'"),
+        ("x,d,l\n1,1152921504606846977,1\n2,3,0\n", "'d' holds integers"),
     ],
 )
 def test_csv__unfit__refused(text: str, message: str, tmp_path: Path) -> None:
@@ -248,13 +392,36 @@ def test_csv__unfit__refused(text: str, message: str, tmp_path: Path) -> None:
         read_table(tmp_path / "t.csv", label="l", positive=1, cache_dir=tmp_path)
 
 
-def test_too_many_categories__refused_unless_allowed(tmp_path: Path) -> None:
-    table = pa.table({"x": [f"v{i:02}" for i in range(65)], "l": [1] + [0] * 64})
-    path = write(tmp_path / "t.parquet", table)
-    with pytest.raises(InputError, match=r"'x' has more than 64 distinct texts.*drop"):
-        read_table(path, label="l", positive=1, cache_dir=tmp_path)
-    read = read_table(path, label="l", positive=1, max_categories=65, cache_dir=tmp_path)
-    np.testing.assert_array_equal(read.X, np.eye(65))
+def test_category_of_thousands__one_column_of_codes__rare_ones_pooled(tmp_path: Path) -> None:
+    n = 20_000
+    rng = np.random.default_rng(0)
+    values = np.array([f"v{i:04}" for i in rng.integers(0, 5000, n)])
+    values[:3] = ["once", "twice", "twice"]
+    path = write(tmp_path / "t.parquet", pa.table({"c": values, "l": np.arange(n) % 2}))
+    read = read_table(path, label="l", positive=1, cache_dir=tmp_path / "cache")
+    assert read.plan is not None
+    (column,) = read.plan.columns
+    counts = pd.Series(values).value_counts()
+    assert len(column.values) == (counts >= 5).sum()
+    assert set(column.values) == set(counts.index[counts >= 5])
+    assert read.X.shape == (n, 1)
+    other = len(column.values)
+    assert read.X[:3, 0].tolist() == [other] * 3
+    assert read.plan.categories == {0: other + 1}
+
+
+@pytest.mark.parametrize("words", [1, 2])
+def test_names_of_rows__left_out_and_said__unless_wished_for(words: int, tmp_path: Path) -> None:
+    names = [" ".join([f"n{i}"] * words) for i in range(60)]
+    table = pa.table({"x": [1.0, 2.0, 4.0] * 20, "name": names, "l": [1, 0] * 30})
+    path = write(tmp_path / "t.csv", table)
+    with pytest.warns(
+        ColumnWarning, match=r"'name' \(it has 60 different values in 60 cells.*--id"
+    ):
+        read = read_table(path, label="l", positive=1, cache_dir=tmp_path)
+    assert read.X.shape == (60, 1)
+    read = read_table(path, label="l", positive=1, text=["name"], cache_dir=tmp_path)
+    assert read.X.shape == (60, 25)
 
 
 @pytest.mark.parametrize(
@@ -262,7 +429,6 @@ def test_too_many_categories__refused_unless_allowed(tmp_path: Path) -> None:
     [
         ({"x": [1.0]}, "having or lacking 'c'"),
         ({"x": [1.0], "c": ["a"], "z": [1]}, "having or lacking 'z'"),
-        ({"x": ["1"], "c": ["a"]}, "'x' is a number in the first table but a category"),
     ],
 )
 def test_two_tables__different__refused(
@@ -274,7 +440,7 @@ def test_two_tables__different__refused(
         read_tables(p, u, cache_dir=tmp_path)
 
 
-SCHEMA = TableSchema(
+PLAN = ColumnPlan(
     (Column("n", "number"), Column("b", "boolean"), Column("c", "category", ("x", "é")))
 )
 
@@ -283,39 +449,69 @@ SCHEMA = TableSchema(
     ("change", "message"),
     [
         ({"n": None}, "lacks the column 'n'. It has 'b', 'c'"),
-        ({"n": ["1", "2"]}, "'n' is of type string, but was a number in training"),
-        ({"b": [1, 0]}, "'b' is of type int64, but was a boolean"),
-        ({"c": ["x", "new"]}, "'c' has values that training never saw: 'new'. Known"),
-        ({"c": pa.array(["x", "new"]).dictionary_encode()}, "never saw: 'new'"),
-        ({"c": ["x", None]}, "'c' has missing values"),
-        ({"n": [1.0, float("nan")]}, "'n' has missing values"),
-        ({"n": [1.0, float("inf")]}, "'n' holds infinite"),
+        ({"n": pa.array([1, 2], pa.date32())}, "'n' is of type date32.*was a number in training"),
+        ({"b": pa.array([1, 2], pa.date32())}, "'b' is of type date32.* was a boolean"),
+        ({"c": [[1], [2]]}, "'c' is of type list<.* was a category"),
     ],
 )
 def test_encode__table_does_not_fit__refused(change: dict[str, Any], message: str) -> None:
     columns = {"n": [1.0, 2.0], "b": [True, False], "c": ["x", "é"]} | change
     batch = pa.record_batch({name: value for name, value in columns.items() if value is not None})
     with pytest.raises(InputError, match=message):
-        SCHEMA.encode(batch)
+        encode_batch(PLAN, batch, Notes())
+
+
+@pytest.mark.parametrize(
+    ("change", "row", "counts"),
+    [
+        ({"n": ["3", " 4.5e0 "]}, [4.5, 0, 1], {}),
+        ({"n": ["3", "four"]}, [np.nan, 0, 1], {"number": {"n": 1}}),
+        ({"n": [1.0, float("inf")]}, [np.nan, 0, 1], {"infinite": {"n": 1}}),
+        ({"n": [1.0, None]}, [np.nan, 0, 1], {}),
+        ({"b": [1, 0]}, [2, 0, 1], {}),
+        ({"b": ["Yes", "no"]}, [2, 0, 1], {}),
+        ({"b": ["yes", "maybe"]}, [2, np.nan, 1], {"boolean": {"b": 1}}),
+        ({"b": [1, 2]}, [2, np.nan, 1], {"boolean": {"b": 1}}),
+        ({"c": ["x", "new"]}, [2, 0, 2], {"unseen": {"c": 1}}),
+        ({"c": pa.array(["x", "new"]).dictionary_encode()}, [2, 0, 2], {"unseen": {"c": 1}}),
+        ({"c": pa.array(["x", "new"], pa.string_view())}, [2, 0, 2], {"unseen": {"c": 1}}),
+        ({"c": ["x", None]}, [2, 0, np.nan], {}),
+        ({"c": [1, 2]}, [2, 0, 2], {"unseen": {"c": 2}}),
+        ({"c": pa.nulls(2)}, [2, 0, np.nan], {}),
+    ],
+)
+def test_encode__odd_cells__counted_and_no_row_lost(
+    change: dict[str, Any], row: list[float], counts: dict[str, Any]
+) -> None:
+    columns = {"n": [1.0, 2.0], "b": [True, False], "c": ["x", "é"]} | change
+    notes = Notes()
+    X = encode_batch(PLAN, pa.record_batch(columns), notes)
+    np.testing.assert_array_equal(X[1], row)
+    assert notes.counts == counts
 
 
 def test_encode__by_hand() -> None:
     batch = pa.record_batch({"c": ["é", "x"], "b": [True, False], "n": [3, 4]})
-    assert SCHEMA.encode(batch).tolist() == [[3, 1, 0, 1], [4, 0, 1, 0]]
+    assert encode_batch(PLAN, batch, Notes()).tolist() == [[3, 1, 1], [4, 0, 0]]
 
 
 def test_stream__csv_category_of_digits__read_as_text(tmp_path: Path) -> None:
-    schema = TableSchema((Column("c", "category", ("01", "2")),))
+    plan = ColumnPlan((Column("c", "category", ("01", "2")),))
     (tmp_path / "t.csv").write_text("c\n2\n01\n")
-    (chunk,) = iter_table(tmp_path / "t.csv", schema)
-    assert chunk.X.tolist() == [[0, 1], [1, 0]]
+    (chunk,) = iter_table(tmp_path / "t.csv", plan)
+    assert chunk.X.tolist() == [[1], [0]]
 
 
-def test_schema__json_round_trip() -> None:
-    again = TableSchema.from_dict(json.loads(json.dumps(SCHEMA.to_dict())))
-    assert again == SCHEMA
-    assert again.feature_names == ["n", "b", "c=x", "c=é"]
-    assert again.n_features == 4
+def test_schema_of_before__encoded_as_then() -> None:
+    entries = [
+        {"name": "n", "kind": "number"},
+        {"name": "b", "kind": "boolean"},
+        {"name": "c", "kind": "category", "categories": ["x", "é"]},
+    ]
+    plan = plan_of_schema(json.loads(json.dumps({"format": 1, "columns": entries})))
+    assert plan.feature_names == ["n", "b", "c=x", "c=é"]
+    batch = pa.record_batch({"c": ["é", "new"], "b": [True, False], "n": [3, 4]})
+    assert encode_batch(plan, batch, Notes()).tolist() == [[3, 1, 0, 1], [4, 0, 0, 0]]
 
 
 @pytest.mark.parametrize(
@@ -337,15 +533,40 @@ def test_schema__json_round_trip() -> None:
         {"format": 1, "columns": [{"name": "a", "kind": "number"}] * 2},
     ],
 )
-def test_schema__bad_data__refused(data: Any) -> None:
-    with pytest.raises(InputError, match="table schema"):
-        TableSchema.from_dict(data)
+def test_schema_of_before__bad_data__refused(data: Any) -> None:
+    with pytest.raises(InputError, match=r"table schema|plan names columns twice"):
+        plan_of_schema(data)
+
+
+UNSOUND = [
+    Column("a", "magic"),
+    Column("a", "number", values=("x",)),
+    Column("a", "category"),
+    Column("a", "category", values=("x", "x")),
+    Column("a", "category", values=(1,)),  # type: ignore[arg-type]
+    Column("a", "date", pattern="%H"),
+    Column("a", "number", has_time=True),
+    Column("a", "vector", width=1 << 40),
+    Column("a", "vector", width=0),
+    Column("a", "text"),
+    Column("a", "text", components=np.zeros((2, 5), np.float32)),
+    Column("a", "number", components=np.zeros((2, 4096), np.float32)),
+    Column(3, "number"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize("column", UNSOUND, ids=lambda column: str(column)[:60])
+def test_plan__parts_that_do_not_fit__refused(column: Column) -> None:
+    with pytest.raises(InputError, match="does not hold together"):
+        ColumnPlan((column,)).check()
+    with pytest.raises(InputError, match="does not hold together"):
+        ColumnPlan(()).check()
 
 
 def test_ids__unfit__refused(tmp_path: Path) -> None:
     table = pa.table({"x": [1, 2], "l": [1, 0], "f": [1.5, 2.5], "i": ["a", None]})
     path = write(tmp_path / "t.parquet", table)
-    for column, message in (("f", "type double"), ("i", "1 missing"), ("none", "lacks the column")):
+    for column, message in (("f", "type double"), ("none", "lacks the column")):
         with pytest.raises(InputError, match=message):
             read_table(
                 path,
@@ -355,6 +576,13 @@ def test_ids__unfit__refused(tmp_path: Path) -> None:
                 drop={"f", "i"} - {column},
                 cache_dir=tmp_path,
             )
+
+
+def test_ids__missing_ones__are_none_and_their_rows_stay(tmp_path: Path) -> None:
+    table = pa.table({"x": [1, 2], "l": [1, 0], "i": ["a", None]})
+    path = write(tmp_path / "t.parquet", table)
+    read = read_table(path, label="l", positive=1, id_column="i", cache_dir=tmp_path)
+    assert (list(read.names), len(read.X)) == (["a", None], 2)
 
 
 def test_drop__given_as_text__refused(tmp_path: Path) -> None:
@@ -412,120 +640,56 @@ def test_saved_index__refused_by_name(name: str, tmp_path: Path) -> None:
     assert read_table(path, label="y", positive=1, id_column=name).X.shape == (60, 1)
 
 
-def test_ids__of_64_bits_without_a_sign__are_text(tmp_path: Path) -> None:
-    keys = pa.array([2**64 - 1, 5, 0, 2**63], pa.uint64())
-    table = pa.table({"key": keys, "x": [1.0, 2.0, 4.0, None], "y": [1, 0, 0, 0]})
+def test_ids__of_any_type__keep_it(tmp_path: Path) -> None:
+    keys = {
+        "u": (pa.array([2**64 - 1, 5], pa.uint64()), [2**64 - 1, 5]),
+        "i": (pa.array([7, None], pa.int32()), [7, None]),
+        "t": (pa.array(["007", "é"]).dictionary_encode(), ["007", "é"]),
+        "d": (pa.array([0, 1], pa.date32()), ["1970-01-01", "1970-01-02"]),
+    }
+    table = pa.table({"x": [1.0, 2.0], "y": [1, 0]} | {k: v for k, (v, _) in keys.items()})
     path = write(tmp_path / "data.parquet", table)
-    with pytest.warns(BrokenRowWarning, match=r"\(9223372036854775808: missing"):
-        data = read_table(path, label="y", positive=1, id_column="key", on_broken="skip")
-    assert data.names == ["18446744073709551615", "5", "0"]
+    for name, (values, expected) in keys.items():
+        (chunk,) = iter_table(path, ColumnPlan((Column("x", "number"),)), id_column=name)
+        assert list(chunk.names) == expected
+        assert chunk.kept[""].type == (pa.string() if name == "t" else values.type)
 
 
-def test_broken_row__id_zero_is_an_id(tmp_path: Path) -> None:
-    table = pa.table({"key": [7, 0, 8, 9], "x": [1.0, None, 4.0, 3.0], "y": [1, 0, 0, 0]})
+def test_kept_columns__carried_along__nested_and_huge_ones_refused(tmp_path: Path) -> None:
+    huge = pa.DictionaryArray.from_arrays(pa.array([0, 0], pa.int32()), ["x" * 200_000])
+    table = pa.table(
+        {"x": [1.0, 2.0], "n": [None, 1.5], "s": ["a", None], "l": [[1], [2]], "h": huge}
+    )
     path = write(tmp_path / "data.parquet", table)
-    with pytest.warns(BrokenRowWarning, match=r"\(0: missing"):
-        data = read_table(path, label="y", positive=1, id_column="key", on_broken="skip")
-    assert data.broken[0].name == 0
-
-
-INCOMPLETE = {
-    "key": ["a", "b", "c", "d", "e", "f"],
-    "age": [30.0, None, 31.0, float("nan"), 29.0, float("inf")],
-    "pet": ["cat", "dog", None, "cat", "dog", "cat"],
-    "l": [1, 1, 0, 0, 0, 0],
-}
-BROKEN = [
-    ("b", "missing value in 'age'"),
-    ("c", "missing value in 'pet'"),
-    ("d", "missing value in 'age'"),
-    ("f", "infinite value in 'age'"),
-]
-
-
-def test_rows_with_missing_values__skipped__listed_and_said(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.parquet", pa.table(INCOMPLETE))
-    with pytest.raises(InputError, match=r"--skip-broken.*in Python on_broken=\"skip\""):
-        read_table(path, label="l", positive=1, id_column="key", cache_dir=tmp_path)
-    with pytest.warns(BrokenRowWarning, match=r"4 of 6 rows cannot be used \(b: missing value in"):
-        read = read_table(
-            path, label="l", positive=1, id_column="key", on_broken="skip", cache_dir=tmp_path
-        )
-    assert read.X.tolist() == [[30, 1, 0], [29, 0, 1]]
-    assert (read.y.tolist(), list(read.names)) == ([1, 0], ["a", "e"])
-    assert [tuple(row) for row in read.broken] == BROKEN
-
-
-def test_rows_without_ids__skipped__the_others_keep_their_numbers(tmp_path: Path) -> None:
-    p = write(tmp_path / "p.parquet", pa.table({"x": [1.0, None, 3.0]}))
-    u = write(tmp_path / "u.feather", pa.table({"x": [None, 5.0]}))
-    with pytest.warns(BrokenRowWarning, match="2 of 5 rows"):
-        read = read_tables(p, u, on_broken="skip", cache_dir=tmp_path)
-    assert (read.X.ravel().tolist(), list(read.names)) == ([1, 3, 5], [0, 2, 4])
-    assert read.y.tolist() == [1, 1, 0]
-    empty = write(tmp_path / "e.parquet", pa.table({"x": pa.array([None], pa.float64())}))
-    with pytest.raises(InputError, match=r"e\.parquet has no rows without missing or infinite"):
-        read_tables(p, empty, on_broken="skip", cache_dir=tmp_path)
+    plan = ColumnPlan((Column("x", "number"),))
+    (chunk,) = iter_table(path, plan, keep=["n", "s"])
+    assert chunk.kept["n"].values == [None, 1.5]
+    assert chunk.kept["s"].values == ["a", None]
+    with pytest.raises(InputError, match=r"'l' is of type list.*cannot be kept"):
+        list(iter_table(path, plan, keep=["l"]))
+    with pytest.raises(InputError, match="'h' holds text of 200000 bytes"):
+        list(iter_table(path, plan, keep=["h"]))
+    with pytest.raises(InputError, match="lacks the column 'z'"):
+        iter_table(path, plan, keep=["z"])
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_stream__skipped_rows__missing_and_unknown(ending: str, tmp_path: Path) -> None:
-    schema = TableSchema((Column("age", "number"), Column("pet", "category", ("cat", "dog"))))
-    data = {**INCOMPLETE, "pet": ["cat", "dog", None, "cat", "eel", "cat"]}
-    path = write(tmp_path / f"t{ending}", pa.table(data))
-    (chunk,) = iter_table(path, schema, id_column="key", on_broken="skip")
-    assert (chunk.X.tolist(), list(chunk.names)) == ([[30, 1, 0]], ["a"])
-    reasons = dict(chunk.broken)
-    assert reasons == {**dict(BROKEN), "e": "'eel' in 'pet', which training never saw"}
-    with pytest.raises(ParameterError, match="Unknown on_broken 'zero'"):
-        iter_table(path, schema, on_broken="zero")
+def test_stream__missing_refused__the_first_row_named(ending: str, tmp_path: Path) -> None:
+    path = write(tmp_path / f"t{ending}", pa.table({"x": [1.0, 2.0, None], "p": ["a", "b", "a"]}))
+    plan = ColumnPlan((Column("x", "number"), Column("p", "category", ("a", "b"))))
+    with pytest.raises(InputError, match=r"Row 2 \(from 0\) of .* has no value in 'x'"):
+        list(iter_table(path, plan, missing="refuse"))
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
-        pa.array(["p", None, "q", "p"], pa.string_view()),
-        pa.array(["p", None, "q", "p"]).dictionary_encode(),
-        pa.array([1.0, np.inf, 2.0, 1.0]).dictionary_encode(),
-        pa.array([1, None, 0, 1]),
-        pa.array([True, None, False, True]),
-        pa.array([Decimal("1.5"), None, Decimal("2.5"), Decimal("1.5")]),
-    ],
-    ids=lambda column: str(column.type),
-)
-def test_skipped_rows__columns_of_any_type(column: Any, tmp_path: Path) -> None:
-    table = pa.table({"x": [1.0, 2.0, None, 3.0], "d": column, "l": [1, 0, 0, 0]})
-    path = write(tmp_path / "t.feather", table)
-    with pytest.warns(BrokenRowWarning, match="2 of 4 rows"):
-        read = read_table(path, label="l", positive=1, on_broken="skip", cache_dir=tmp_path)
-    assert (read.X[:, 0].tolist(), list(read.names)) == ([1, 3], [0, 3])
-    assert read.X[0, 1:].tolist() == read.X[1, 1:].tolist()
-
-
-def test_skipped_rows__without_an_id__named_by_their_number(tmp_path: Path) -> None:
-    table = pa.table({"x": [1.0, None, 2.0], "key": ["a", None, "c"], "l": [1, 0, 0]})
-    path = write(tmp_path / "t.parquet", table)
-    with pytest.warns(BrokenRowWarning, match="row 1: missing value in 'x'"):
-        read = read_table(
-            path, label="l", positive=1, id_column="key", on_broken="skip", cache_dir=tmp_path
-        )
-    assert list(read.names) == ["a", "c"]
-
-
-def test_skipped_rows__all_positives_among_them__said(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.parquet", pa.table({"x": [None, 1.0, 2.0], "l": [1, 0, 0]}))
-    with (
-        pytest.warns(BrokenRowWarning),
-        pytest.raises(InputError, match="without the 1 rows left out, has no row with"),
-    ):
-        read_table(path, label="l", positive=1, on_broken="skip", cache_dir=tmp_path)
-
-
-def test_csv__text_in_a_column_of_training_s_numbers__named(tmp_path: Path) -> None:
+def test_csv__text_in_a_column_of_training_s_numbers__counted(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('"the x",y\n1,2\nlarge,3\n')
-    schema = TableSchema((Column("the x", "number"), Column("y", "number")))
-    with pytest.raises(InputError, match=r"column 'the x'.*large"):
-        iter_table(tmp_path / "t.csv", schema)
+    plan = ColumnPlan((Column("the x", "number"), Column("y", "number")))
+    notes = Notes()
+    (chunk,) = iter_table(tmp_path / "t.csv", plan, notes=notes)
+    np.testing.assert_array_equal(chunk.X, [[1, 2], [np.nan, 3]])
+    assert notes.sentences() == [
+        "Cells of 'the x' that are no numbers and count as missing: 1, such as 'large'."
+    ]
 
 
 def test_wrong_name__the_nearest_is_told(tmp_path: Path) -> None:
@@ -536,8 +700,71 @@ def test_wrong_name__the_nearest_is_told(tmp_path: Path) -> None:
         read_table(tmp_path / "tabel.csv", label="label", positive=1, cache_dir=tmp_path)
 
 
-def test_csv__late_text_in_a_column_of_numbers__named(tmp_path: Path) -> None:
+def test_csv__late_text_in_a_column_of_numbers__counted_and_all_rows_there(tmp_path: Path) -> None:
     lines = [f"{number},{number}.5,{number % 2}" for number in range(60_000)]
-    (tmp_path / "t.csv").write_text("\n".join(["n,size,l", *lines, "7,large,0"]) + "\n")
-    with pytest.raises(InputError, match=r"column 'size'.*large"):
-        read_table(tmp_path / "t.csv", label="l", positive=1, drop=["n"], cache_dir=tmp_path)
+    (tmp_path / "t.csv").write_text("\n".join(["n,size,l", *lines, "7,large,0", "8,9,1"]) + "\n")
+    with pytest.warns(ColumnWarning, match=r"'size' that are no numbers .*: 1, such as 'large'"):
+        read = read_table(
+            tmp_path / "t.csv", label="l", positive=1, drop=["n"], cache_dir=tmp_path / "cache"
+        )
+    assert read.X.shape == (60_002, 1)
+    assert read.X[59_999:, 0].tolist()[::2] == [59_999.5, 9]
+    assert np.isnan(read.X[60_000, 0])
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_csv__separator_found_by_itself(separator: str, tmp_path: Path) -> None:
+    rows = [["x", "a b, c", "l"], ["1.5", "p", "1"], ["2", "q", "0"], ["3", "p", "0"]]
+    lines = [separator.join(f'"{cell}"' for cell in row) for row in rows]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    read = read_table(tmp_path / "t.csv", label="l", positive=1, cache_dir=tmp_path)
+    assert read.X.tolist() == [[1.5, 0], [2, 1], [3, 0]]
+
+
+def test_csv__decimal_comma__with_semicolons(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("x;l\n1,5;1\n2,25;0\n-3;0\n")
+    read = read_table(tmp_path / "t.csv", label="l", positive=1, cache_dir=tmp_path)
+    assert read.X.ravel().tolist() == [1.5, 2.25, -3]
+    (tmp_path / "u.csv").write_text("x;l\n1,5;1\n?;0\n" + "-3,5;0\n" * 20)
+    assert read.plan is not None
+    (chunk,) = iter_table(tmp_path / "u.csv", read.plan)
+    np.testing.assert_array_equal(chunk.X[:3, 0], [1.5, np.nan, -3.5])
+
+
+def test_folder_of_parts__one_table(tmp_path: Path) -> None:
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for part in range(3):
+        columns = {"x": np.arange(4.0) + 4 * part, "l": [1, 0, 0, 0]}
+        write(folder / f"part-{part}.{'csv' if part == 1 else 'parquet'}", pa.table(columns))
+    (folder / "_SUCCESS").write_bytes(b"")
+    read = read_table(folder, label="l", positive=1, number=["x"], cache_dir=tmp_path / "cache")
+    assert read.X[:, 0].tolist() == [*range(12)]
+    write(folder / "part-9.parquet", pa.table({"z": [1.0]}))
+    with pytest.raises(InputError, match=r"differs from .* in having or lacking 'l', 'x', 'z'"):
+        read_table(folder, label="l", positive=1, cache_dir=tmp_path / "cache")
+
+
+def test_json_lines__keys_that_come_late__are_columns(tmp_path: Path) -> None:
+    rows = [{"x": 1, "l": 1}, {"x": 2.5, "l": 0, "late": "a"}, {"l": 0, "x": None, "late": "b"}]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n\n")
+    read = read_table(tmp_path / "t.jsonl", label="l", positive=1, cache_dir=tmp_path)
+    np.testing.assert_array_equal(read.X, [[1, np.nan], [2.5, 0], [np.nan, 1]])
+    for text, message in (("[1]\n", "Line 1 .* no JSON object"), ("{", "Line 1 of .* is no JSON")):
+        (tmp_path / "b.jsonl").write_text(text)
+        with pytest.raises(InputError, match=message):
+            read_table(tmp_path / "b.jsonl", label="l", positive=1, cache_dir=tmp_path)
+
+
+def test_excel_missing__one_sentence_with_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "t.xlsx").write_bytes(b"")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(MissingDependencyError, match=r"pip install 'vqpu\[excel\]'"):
+        read_table(tmp_path / "t.xlsx", label="l", positive=1)
+
+
+def test_wishes__of_unknown_columns__checked_before_any_row_is_read() -> None:
+    with pytest.raises(InputError, match="lacks the column 'b'"):
+        Wishes(drop=["b"]).check(["a"])

@@ -102,8 +102,8 @@ def test_fit__a_member_does_not_depend_on_what_it_is_kept_from(whole_numbers: Bl
 
 def test_fit__members_answer_together_and_a_sample_alone_as_in_company(blobs: Blobs) -> None:
     X, y = blobs
-    model = fast_classifier(n_members=3).fit(X, y)
-    assert model.n_holdout_ == (int((y == 1).sum()), int((y == 0).sum()))
+    model = fast_classifier(n_members=3).fit(X, y)  # a fifth of the samples for each
+    assert model.n_holdout_ == (round(0.6 * (y == 1).sum()), round(0.6 * (y == 0).sum()))
     assert model.transform(X).shape == (len(X), 3 * 4)
     encodings = model.encode(X)
     assert encodings.member_projections.shape == (len(X), 3)
@@ -124,18 +124,26 @@ def test_nearest_center__answers_with_several_members(blobs: Blobs) -> None:
     )
 
 
-def test_members__five_for_few_samples_and_one_for_many(blobs: Blobs) -> None:
+def test_members_and_dropout__fall_evenly_with_the_number_of_samples() -> None:
+    def images(n: int) -> ArraySource:
+        return ArraySource(np.broadcast_to(np.zeros((1, 8, 8)), (n, 8, 8)))
+
+    def rows(n: int) -> ArraySource:
+        return ArraySource(np.zeros((n, 1)))
+
+    members = [count_members(None, images(n)) for n in (30, 1_200, 1_800, 2_500, 4_000, 5_000)]
+    assert members == [5, 5, 4, 3, 2, 1]
+    assert [count_members(None, rows(n)) for n in (30, 12_000, 70_000)] == [5, 5, 1]
+    default = VQKMeansClassifier()
+    assert [default._settings(part).n_rounds for part in (rows(99), images(99))] == [3, 2]
+    assert [resolve_dropout(None, rows(n)) for n in (99, 3_000, 9_000)] == [0.5, 0.375, 0.25]
+    dropped = [resolve_dropout(None, images(n)) for n in (99, 2_449, 2_450, 9_000)]
+    assert dropped == pytest.approx([0.1, 0.05, 0.05, 0.0], abs=1e-4)
+
+
+def test_members__five_for_few_samples(blobs: Blobs) -> None:
     few = fast_classifier(n_members=None, max_steps=2).fit(*blobs)
     assert len(members_of(few)) == 5
-    assert count_members(None, ArraySource(np.zeros((30_000, 1)))) == 1
-    assert count_members(None, ArraySource(np.zeros((2_999, 8, 8)))) == 5
-    assert count_members(None, ArraySource(np.zeros((3_000, 8, 8)))) == 1
-    rows, many_rows = (ArraySource(np.zeros((n, 1))) for n in (2_999, 3_000))
-    images, many_images = (ArraySource(np.zeros((n, 8, 8))) for n in (2_999, 3_000))
-    default = VQKMeansClassifier()
-    assert [default._settings(part).n_rounds for part in (rows, images)] == [3, 2]
-    assert [resolve_dropout(None, part) for part in (rows, many_rows)] == [0.5, 0.25]
-    assert [resolve_dropout(None, part) for part in (images, many_images)] == [0.1, 0.0]
     naive = NaivePUClassifier(max_steps=2, random_state=0).fit(*blobs)
     assert len(naive.network_.encoder.members) == 5
     assert naive.decision_function(blobs[0]).shape == (len(blobs[0]),)

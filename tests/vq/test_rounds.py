@@ -1,4 +1,4 @@
-"""Rounds: training again without the unlabelled samples that look positive."""
+"""Rounds: training again with what was learnt of the unlabelled samples."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def twice(blobs: Blobs) -> VQKMeansClassifier:
 
 @pytest.fixture
 def split() -> Split:
-    """10 labelled positives, then 40 unlabelled samples, shared out to two members."""
-    return split_holdout(np.arange(50) < 10, 0.15, n_members=2, seed=0)
+    """10 labelled positives, then 40 unlabelled samples, shared out to five members."""
+    return split_holdout(np.arange(50) < 10, 0.15, n_members=5, seed=0)
 
 
 def test_leaving_out__nobody_is_trained_on_what_looks_positive_and_all_are_judged(
@@ -47,9 +47,9 @@ def test_leaving_out__nobody_is_trained_on_what_looks_positive_and_all_are_judge
 ) -> None:
     following = split.leaving_out(np.arange(40) < 15)
     assert following is not None
-    trained = [following.training_sets(member) for member in range(2)]
-    assert {*trained[0].unlabeled, *trained[1].unlabeled} == set(range(25, 50))
-    assert {*trained[0].positive, *trained[1].positive} == set(range(10))
+    trained = [following.training_sets(member) for member in range(5)]
+    assert set().union(*(part.unlabeled for part in trained)) == set(range(25, 50))
+    assert set().union(*(part.positive for part in trained)) == set(range(10))
     np.testing.assert_array_equal(following.judged_sets().unlabeled, np.arange(10, 50))
     again = following.leaving_out(np.arange(40) < 5)
     assert again is not None
@@ -59,16 +59,19 @@ def test_leaving_out__nobody_is_trained_on_what_looks_positive_and_all_are_judge
 def test_leaving_out__one_member_would_have_too_few__there_is_no_next_round(
     split: Split,
 ) -> None:
-    judged_by_0 = split.kept_from[10:] == 0  # all that member 1 is trained on
-    assert split.leaving_out(judged_by_0) is None
-    enough = judged_by_0 & (np.cumsum(judged_by_0) > 8)
-    assert split.leaving_out(enough) is not None
+    judged_by_0 = split.kept_from[10:] == 0  # 8 of 40
+    others = np.flatnonzero(~judged_by_0)
+    looks_positive = np.ones(40, dtype=bool)
+    looks_positive[[*np.flatnonzero(judged_by_0), *others[:7]]] = False
+    assert split.leaving_out(looks_positive) is None  # member 0 would have 7
+    looks_positive[others[7]] = False
+    assert split.leaving_out(looks_positive) is not None
 
 
 def test_leaving_out__too_small_a_share_is_left__there_is_no_next_round() -> None:
-    split = split_holdout(np.arange(1010) < 10, 0.15, n_members=2, seed=0)
-    assert split.leaving_out(np.arange(1000) < 970) is None  # about 15 a member, of 1,000
-    assert split.leaving_out(np.arange(1000) < 940) is not None
+    split = split_holdout(np.arange(1010) < 10, 0.15, n_members=5, seed=0)
+    assert split.leaving_out(np.arange(1000) < 981) is None  # about 15 a member, of 1,000
+    assert split.leaving_out(np.arange(1000) < 960) is not None
 
 
 @pytest.mark.parametrize("n_positive_looking", [0, 33, 40])
@@ -78,7 +81,7 @@ def test_leaving_out__nobody_or_too_many__there_is_no_next_round(
     assert split.leaving_out(np.arange(40) < n_positive_looking) is None
 
 
-@pytest.mark.parametrize(("share", "n_members"), [(0.4, 1), (0.0, 2)])
+@pytest.mark.parametrize(("share", "n_members"), [(0.4, 1), (0.15, 2), (0.0, 5)])
 def test_leaving_out__somebody_was_seen_by_all__there_is_no_next_round(
     share: float, n_members: int
 ) -> None:
@@ -107,17 +110,33 @@ def test_two_rounds__hidden_positives_are_no_longer_held_back(
 ) -> None:
     called = [model.holdout_log_odds_[1] > 0 for model in (once, twice)]
     places = [model.holdout_projections_[1] for model in (once, twice)]
-    assert np.median(places[1][called[1]]) > np.median(places[0][called[0]]) + 0.1
-    # Left-out samples speak neither for the anchor nor in the signal that stops.
+    assert np.median(places[1][called[1]]) > np.median(places[0][called[0]]) + 0.03
+    # They speak for their own place between the anchors in the signal that stops.
     assert min(twice.history_.column("holdout_loss")[2:]) < min(
         once.history_.column("holdout_loss")
     )
 
 
-def test_one_member__trains_one_round(blobs: Blobs) -> None:
-    models = [fast_classifier(n_members=1, n_rounds=number).fit(*blobs) for number in (1, 2)]
-    assert models[1].n_rounds_ == 1
-    assert_same_answers(models[0], models[1], X=blobs[0])
+def test_leave_out__draws_hidden_positives_apart_and_needs_all_samples_shared_out(
+    blobs: Blobs,
+) -> None:
+    fits = [(5, 1), (5, 2), (2, 2)]
+    five_once, five_twice, two = (
+        fast_classifier(
+            **{**ROUNDS, "n_members": n_members}, n_rounds=n_rounds, rounds="leave-out"
+        ).fit(*blobs)
+        for n_members, n_rounds in fits
+    )
+    assert (five_twice.n_rounds_, two.n_rounds_) == (2, 1)
+    places = [
+        np.median(model.holdout_projections_[1][model.holdout_log_odds_[1] > 0])
+        for model in (five_once, five_twice)
+    ]
+    assert places[1] > places[0] + 0.1
+
+
+def test_one_member__trains_soft_rounds_as_well(blobs: Blobs) -> None:
+    assert fast_classifier(n_members=1, n_rounds=2).fit(*blobs).n_rounds_ == 2
 
 
 @pytest.mark.parametrize("step", [60, 80])  # before and after its first check

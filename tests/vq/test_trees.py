@@ -97,11 +97,11 @@ def test_nearest_center__decides_by_codes(table: Table) -> None:
 
 def test_held_out__nobody_is_judged_by_trees_that_saw_him(table: Table) -> None:
     X, y, _ = table
-    model = trees(n_members=3).fit(X, y)
+    model = trees(n_members=5).fit(X, y)
     other = y.copy()
     other[np.flatnonzero(y)[:10]] = 0  # changes everything, so that equal numbers are no accident
     assert not np.array_equal(
-        trees(n_members=3).fit(X, other).holdout_projections_[0][:5],
+        trees(n_members=5).fit(X, other).holdout_projections_[0][:5],
         model.holdout_projections_[0][:5],
     )
     by_member = model.encode(X).member_projections
@@ -336,3 +336,32 @@ def test_sparse__infinity_refused_and_networks_take_none(table: Table) -> None:
     X[17, 1] = np.inf
     with pytest.raises(InputError, match=r"infinity \(inf\) in sample 17"):
         trees().fit(scipy.sparse.csr_matrix(X), y)
+
+
+def test_missing_values__fit_predict_explain_and_onnx(table: Table, tmp_path: Path) -> None:
+    X, y, truth = table
+    X = X.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
+    model = trees(max_steps=60).fit(X, y)
+    scores = model.decision_function(X)
+    assert np.isfinite(scores).all()
+    assert np.mean((scores[y == 0] > 0) == truth[y == 0]) > 0.8
+    assert np.isfinite(model.explain(X[:9]).contributions).all()
+    assert np.isfinite(model.decision_function(np.full((1, 5), np.nan))).all()
+    pytest.importorskip("onnx")
+    from vqpu.files._export import export_onnx
+
+    assert export_onnx(model, tmp_path / "model.onnx").codes_apart == 0
+
+
+def test_categories__of_a_data_frame_are_sets() -> None:
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    letters = rng.choice(list("abcdefghijkl"), 1_200)
+    truth = np.isin(letters, list("adgj"))
+    frame = pandas.DataFrame({"letter": letters, "noise": rng.normal(size=1_200)})
+    y = (truth & (rng.random(1_200) < 0.5)).astype(int)
+    model = trees(max_steps=60).fit(frame, y)
+    network: Any = model.network_
+    assert network.encoder.arrays.node_words.any()
+    assert np.mean(model.predict(frame)[y == 0] == truth[y == 0]) > 0.9

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from vqpu.base._finite import all_finite
 from vqpu.base._source import ArraySource
-from vqpu.errors import InputError
+from vqpu.errors import UnusableSampleError
 
 _VECTOR_CHUNK = 256
 IMAGE_CHUNK = 128
@@ -70,7 +70,7 @@ def _check_finite(values: NDArray[Any], start: int, indices: NDArray[np.int64] |
         finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
         place = start + int(np.argmin(finite))
         sample = place if indices is None else int(indices[place])
-        raise InputError(
+        raise UnusableSampleError(
             f"Sample {sample} has no finite encoding. Either its values are far from all others, "
             "or training diverged: look at them, leave it out, or try a smaller learning_rate."
         )

@@ -8,7 +8,8 @@ a fit does not grow with the file.
 from __future__ import annotations
 
 import mmap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vqpu.base._finite import all_finite
-from vqpu.errors import InputError
+from vqpu.errors import InputError, UnusableSampleError
 
 _CHUNK_VALUES = 1 << 20
 _MOST_BYTES_HELD = 1 << 22
@@ -66,15 +67,24 @@ class ArraySource:
     Parameters
     ----------
     array : ndarray of shape (n, d), (n, h, w), (n, h, w, c) or (n, c, h, w)
-        For four axes the channel axis is the smaller one of the second and the last.
+        For four axes the channel axis is the smaller one of the second and the last. In vectors
+        NaN means missing.
+    categories : mapping of int to int
+        Columns of vectors that hold category codes 0 ... n - 1 as floats, and their n.
 
     Attributes
     ----------
     sample_shape : tuple
         ``(d,)`` for vectors, ``(c, h, w)`` for images.
+    categories : mapping of int to int
+    n_missing : ndarray of int64, shape (d,), or None
+        Missing values of every column, once :meth:`check_finite` has looked; None: no value is
+        missing anywhere.
     """
 
-    def __init__(self, array: NDArray[Any]) -> None:
+    def __init__(
+        self, array: NDArray[Any], categories: Mapping[int, int] = MappingProxyType({})
+    ) -> None:
         if array.dtype.kind not in "biuf":
             raise InputError(
                 f"X has dtype {array.dtype}. Expected numbers: encode dates, categories and text "
@@ -85,6 +95,8 @@ class ArraySource:
         self._mapping = _underlying_mapping(array)
         self._bytes_touched = 0
         self.sample_shape = _sample_shape(array.shape, self._channels_first)
+        self.categories = categories
+        self.n_missing: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self._array)
@@ -146,38 +158,71 @@ class ArraySource:
         """Return what some samples consist of, for digests."""
         return self.batch(indices).contiguous().numpy().tobytes()
 
-    def check_finite(self) -> None:
-        """Raise if any value is NaN or infinite, naming the first such sample."""
+    def check_finite(self, *, allow_missing: bool = False) -> None:
+        """Raise if any value is infinite, or NaN where none may be, naming the first such sample.
+
+        Parameters
+        ----------
+        allow_missing : bool
+            Whether NaN in vectors means missing. Images must be finite in any case.
+        """
         if not np.issubdtype(self._array.dtype, np.floating):
             return
+        allow_missing = allow_missing and not self.is_image
+        n_missing = np.zeros(self.sample_shape[0], np.int64)
         for start, chunk in self._chunks():
-            if not all_finite(chunk):
-                bad = int(np.argmin(np.isfinite(chunk).reshape(len(chunk), -1).all(axis=1)))
-                kind = "NaN" if np.isnan(chunk[bad]).any() else "infinity (inf)"
-                raise InputError(
-                    f"X contains {kind} in sample {start + bad}. Every value must be finite: "
-                    "remove or impute such samples first. (NaN and inf are never guessed at.)"
-                )
+            if all_finite(chunk):
+                continue
+            bad = np.isinf(chunk) if allow_missing else ~np.isfinite(chunk)
+            if bad.any():
+                self._refuse(start, chunk, bad)
+            n_missing += np.isnan(chunk).sum(axis=0)
+        self.n_missing = n_missing if n_missing.any() else None
+
+    def _refuse(self, start: int, chunk: NDArray[Any], bad: NDArray[np.bool_]) -> None:
+        sample = int(np.argmax(bad.reshape(len(chunk), -1).any(axis=1)))
+        kind = "NaN" if np.isnan(chunk[sample][bad[sample]]).any() else "infinity (inf)"
+        raise UnusableSampleError(
+            f"X contains {kind} in sample {start + sample}. Every value must be finite: "
+            "remove or impute such samples first. (NaN and inf are never guessed at.)"
+        )
 
     def moments(self) -> Moments:
-        """Return mean and standard deviation of all samples, per feature or per channel."""
+        """Return mean and standard deviation of all samples, per feature or per channel.
+
+        Missing values do not count; a feature without any value has mean 0 and deviation 0.
+        """
         axes = self._sample_axes
-        first = np.asarray(self._array[:1], dtype=np.float64)
-        origin = first.mean(axis=axes, keepdims=True)  # keeps the sum of squares well-conditioned
+        origin = self._origin()  # keeps the sum of squares well-conditioned
         count, total, squares = 0, 0.0, 0.0
         for _, chunk in self._chunks():
             centred = chunk.astype(np.float64)
             centred -= origin
+            if self.n_missing is not None:
+                np.nan_to_num(centred, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
             total = total + centred.sum(axis=axes)
             squares = squares + np.square(centred, out=centred).sum(axis=axes)
             count += centred.size // np.size(total)
-        mean = np.atleast_1d(np.asarray(total) / count)
-        variance = np.maximum(np.atleast_1d(np.asarray(squares) / count) - mean**2, 0.0)
+        present = count if self.n_missing is None else np.maximum(count - self.n_missing, 1)
+        mean = np.atleast_1d(np.asarray(total) / present)
+        variance = np.maximum(np.atleast_1d(np.asarray(squares) / present) - mean**2, 0.0)
         mean = mean + origin.reshape(-1)
         std = np.sqrt(variance)
         # Rounding leaves a trace of variance in constant columns; it must not be blown up.
         std[std <= 1e-13 * np.abs(mean)] = 0.0
         return Moments(mean, std)
+
+    def _origin(self) -> NDArray[np.float64]:
+        """Return the mean of the first sample; of features that it lacks, their first value."""
+        first = np.asarray(self._array[:1], dtype=np.float64)
+        origin = np.asarray(first.mean(axis=self._sample_axes, keepdims=True))
+        for _, chunk in self._chunks() if self.n_missing is not None else ():
+            lacking = np.flatnonzero(np.isnan(origin[0]))
+            if not len(lacking):
+                break
+            part = chunk[:, lacking]
+            origin[0, lacking] = part[np.argmin(np.isnan(part), axis=0), np.arange(len(lacking))]
+        return np.asarray(np.nan_to_num(origin, nan=0.0))
 
     def extremes(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the least and the largest value per feature or per channel, NaN passed over."""

@@ -54,7 +54,7 @@ class SparseSource(ArraySource):
         rows = self._matrix[indices]
         return b"".join(part.tobytes() for part in (rows.data, rows.indices, rows.indptr))
 
-    def check_finite(self) -> None:
+    def check_finite(self, *, allow_missing: bool = False) -> None:  # noqa: ARG002
         """Raise if any value is infinite; NaN is a missing value."""
         if np.isinf(self._matrix.data).any():
             place = int(np.argmax(np.isinf(self._matrix.data)))

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vqpu.base._groups import share_groups
 from vqpu.base._seeding import Stream, numpy_generator
 
 Indices = NDArray[np.int64]
@@ -18,6 +19,8 @@ _MOST_HELD_OUT = 1024
 # Unlabelled samples that every member must have left for a further round.
 _FEWEST_LEFT = 8
 _FEWEST_SHARE_LEFT = 0.02
+# What each of several members is kept from, until nothing is left.
+_SHARE_OF_A_MEMBER = 0.2
 
 
 class Sets(NamedTuple):
@@ -106,11 +109,17 @@ class Split(NamedTuple):
         )
 
 
-def split_holdout(is_positive: NDArray[np.bool_], share: float, n_members: int, seed: int) -> Split:
+def split_holdout(
+    is_positive: NDArray[np.bool_],
+    share: float,
+    n_members: int,
+    seed: int,
+    groups: NDArray[np.int64] | None = None,
+) -> Split:
     """Keep every member from a part of both sets, unless one of them is too small.
 
-    One member is kept from ``share`` of the samples; several share all of them out, so that there
-    is an unseen judgement of every sample.
+    One member is kept from ``share`` of the samples, two to four from a fifth each; five or more
+    share all of them out, so that there is an unseen judgement of every sample.
 
     Parameters
     ----------
@@ -119,14 +128,43 @@ def split_holdout(is_positive: NDArray[np.bool_], share: float, n_members: int, 
         0 keeps nothing apart.
     n_members : int
     seed : int
+    groups : ndarray of int, shape (n_samples,), or None
+        Numbers from 0 of groups whose samples stay on one side.
     """
     generator = numpy_generator(seed, Stream.HOLDOUT)
+    if groups is not None:
+        return _split_groups(is_positive, share, n_members, generator, groups)
     kept_from = np.full(len(is_positive), -1, dtype=np.int64)
     orders = [generator.permutation(np.flatnonzero(mask)) for mask in (is_positive, ~is_positive)]
-    counts = [len(order) if n_members > 1 else round(share * len(order)) for order in orders]
+    held_out = share if n_members == 1 else min(1.0, n_members * _SHARE_OF_A_MEMBER)
+    counts = [round(held_out * len(order)) for order in orders]
     if share > 0 and min(counts) >= max(_SMALLEST_HOLDOUT, n_members):
         for order, count in zip(orders, counts, strict=True):
             kept_from[order[:count]] = np.arange(count) % n_members
+    return Split(is_positive, kept_from, n_members, np.zeros_like(is_positive))
+
+
+def _split_groups(
+    is_positive: NDArray[np.bool_],
+    share: float,
+    n_members: int,
+    generator: np.random.Generator,
+    groups: NDArray[np.int64],
+) -> Split:
+    """Share whole groups out, the largest first, each to the part that lacks most of its kind."""
+    kept_from = np.full(len(is_positive), -1, dtype=np.int64)
+    n_folds = n_members if n_members > 1 else max(2, round(1 / share) if share > 0 else 2)
+    fold_of = share_groups(is_positive, groups, n_folds, generator)
+    members = fold_of[groups]
+    is_kept = members < n_members
+    counts = [
+        int((is_kept & mask & (members == member)).sum())
+        for mask in (is_positive, ~is_positive)
+        for member in range(n_members)
+    ]
+    fewest = 1 if n_members > 1 else _SMALLEST_HOLDOUT
+    if share > 0 and min(counts) >= fewest:
+        kept_from[is_kept] = members[is_kept]
     return Split(is_positive, kept_from, n_members, np.zeros_like(is_positive))
 
 

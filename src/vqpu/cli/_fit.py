@@ -16,8 +16,9 @@ Data = Annotated[
     str | None,
     typer.Argument(
         metavar="DATA",
-        help="One table (.csv, .parquet, .feather) with --label and --positive, one .npz file with "
-        "X and y, or one folder of images with --labels.",
+        help="One table (.csv, .parquet, .feather, .jsonl, .xlsx, or a folder of such files) with "
+        "--label and --positive, one .npz file with X and y, or one folder of images with "
+        "--labels.",
     ),
 ]
 Positives = Annotated[
@@ -31,7 +32,20 @@ Positive = Annotated[
 Labels = Annotated[str | None, typer.Option(help="CSV that names the files of a folder.")]
 FileColumn = Annotated[str | None, typer.Option(help="Its column of file names. Default: file.")]
 IdColumn = Annotated[str | None, typer.Option("--id", help="Column of a table that names rows.")]
+Columns = Annotated[
+    list[str] | None, typer.Option(help="Column to learn from, and no other; may be repeated.")
+]
 Drop = Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")]
+Number = Annotated[
+    list[str] | None,
+    typer.Option(help="Column that is taken as numbers, whatever it looks like; may be repeated."),
+]
+Category = Annotated[list[str] | None, typer.Option(help="The same, as a category.")]
+Text = Annotated[list[str] | None, typer.Option(help="The same, as free text.")]
+Missing = Annotated[
+    str | None,
+    typer.Option(help="keep: a missing value is a value like any other. refuse: it is an error."),
+]
 ImageSize = Annotated[
     int | None, typer.Option(help="Pixels a side that images are read at. Default: 64.")
 ]
@@ -40,8 +54,7 @@ SkipBroken = Annotated[
     bool,
     typer.Option(
         "--skip-broken",
-        help="Leave out images that cannot be decoded, and rows of tables with missing or "
-        "infinite values.",
+        help="Leave out images that cannot be decoded.",
     ),
 ]
 Assignments = Annotated[
@@ -65,11 +78,19 @@ def fit(
     labels: Labels = None,
     file_column: FileColumn = None,
     id_column: IdColumn = None,
+    columns: Columns = None,
     drop: Drop = None,
+    number: Number = None,
+    category: Category = None,
+    text: Text = None,
+    missing: Missing = None,
     image_size: ImageSize = None,
     image_mode: ImageMode = None,
     skip_broken: SkipBroken = False,
     out: Annotated[str | None, typer.Option(help="Directory that becomes the model.")] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a model that is there already.")
+    ] = False,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -81,6 +102,12 @@ def fit(
     encoder: Annotated[
         str | None,
         typer.Option(help="auto, conv, vqvae, mlp, or trees, which suit tables. Default: auto."),
+    ] = None,
+    time_limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="Such as 90s, 2m or 1h: train as long as fits into it, no longer."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     checkpoint_dir: Annotated[
@@ -101,14 +128,17 @@ def fit(
     """
     from vqpu.files._fitting import fit_files
     from vqpu.files._models import is_model
-    from vqpu.files._settings import fit_settings, parse_assignments
+    from vqpu.files._settings import fit_settings, parse_assignments, parse_duration
     from vqpu.report._training_sample import make_training_sample
 
     options = _given(
         data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
-        labels=labels, file_column=file_column, id_column=id_column, drop=drop or None,
+        labels=labels, file_column=file_column, id_column=id_column, columns=columns or None,
+        drop=drop or None, number=number or None, category=category or None, text=text or None,
+        missing=missing,
         image_size=image_size, image_mode=image_mode, out=out, encoder=encoder, random_state=seed,
-        checkpoint_dir=checkpoint_dir, resume=resume or None,
+        checkpoint_dir=checkpoint_dir, resume=resume or None, overwrite=overwrite or None,
+        max_seconds=None if time_limit is None else parse_duration(time_limit),
         on_broken="skip" if skip_broken else None,
     )  # fmt: skip
     settings = fit_settings(config, parse_assignments(assignments or []) | options)
@@ -126,6 +156,11 @@ def fit(
         print(json.dumps(summary))
         return
     note = " The model that was there before is replaced." if replaces else ""
+    if model.max_seconds is not None:
+        note += (
+            f" {model.max_seconds:g} s held {model.max_steps_} steps a round: max_steps="
+            f"{model.max_steps_} repeats this fit."
+        )
     print(
         f"{settings.out}: {model.positive_share_:.1%} of the unlabelled samples are called "
         f"positive; alpha is estimated as {model.alpha_:.3f}.{note}"
@@ -141,7 +176,12 @@ def compare(
     labels: Labels = None,
     file_column: FileColumn = None,
     id_column: IdColumn = None,
+    columns: Columns = None,
     drop: Drop = None,
+    number: Number = None,
+    category: Category = None,
+    text: Text = None,
+    missing: Missing = None,
     image_size: ImageSize = None,
     image_mode: ImageMode = None,
     skip_broken: SkipBroken = False,
@@ -175,7 +215,9 @@ def compare(
 
     sources = _given(
         data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
-        labels=labels, file_column=file_column, id_column=id_column, drop=drop or None,
+        labels=labels, file_column=file_column, id_column=id_column, columns=columns or None,
+        drop=drop or None, number=number or None, category=category or None, text=text or None,
+        missing=missing,
         image_size=image_size, image_mode=image_mode,
         on_broken="skip" if skip_broken else None,
     )  # fmt: skip

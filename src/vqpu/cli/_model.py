@@ -39,13 +39,15 @@ def export(
 
     check_target(onnx, (".onnx",), model_path=model)
     estimator, input_format, _ = open_model(model)
-    columns = None if input_format.schema is None else input_format.schema.feature_names
+    plan = input_format.plan
+    columns = None if plan is None else plan.feature_names
     done = export_onnx(
         estimator,
         onnx,
         sample_shape=input_format.sample_shape,
         dtype=input_format.dtype,
         feature_names=columns,
+        categories=None if plan is None else plan.values_by_column(),
     )
     if as_json:
         print(json.dumps(done._asdict() | {"path": str(done.path), "columns": columns}))
@@ -93,5 +95,9 @@ def _print_model(found: dict[str, Any]) -> None:
         lines["predicted"] = f"{fitted['positive_share']:.1%} of them are called positive"
     for name, text in lines.items():
         print(f"{name:10} {text}")
+    if found["columns"] is not None:
+        print("columns")
+        for name, taken in found["columns"].items():
+            print(f"  {name}: {taken}")
     for finding in found["findings"]:
         print(f"{finding['level']:10} {finding['sentence']}")

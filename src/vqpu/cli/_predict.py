@@ -12,6 +12,7 @@ import typer
 from vqpu.errors import UsageError
 
 if TYPE_CHECKING:
+    from vqpu.files import Notes
     from vqpu.files._explaining import Explained, Reason
     from vqpu.files._ranking import Ranked
 
@@ -23,13 +24,12 @@ InputPath = Annotated[
 IdColumn = Annotated[
     str | None, typer.Option("--id", help="Column that names rows. Default: as in training.")
 ]
-SkipBroken = Annotated[
-    bool,
-    typer.Option(
-        "--skip-broken",
-        help="Leave out images that cannot be decoded, and rows of tables with missing, "
-        "infinite or unknown values.",
-    ),
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(help="Column of the table that goes into the result; may be repeated."),
+]
+Missing = Annotated[
+    str, typer.Option(help="keep: missing values are values like others. refuse: an error.")
 ]
 _SHARES = ("recall", "precision", "f1", "auc", "proxy_auc")
 BEYOND_BOUNDS = (
@@ -47,10 +47,14 @@ def predict(
         str | None, typer.Option(metavar="i/n", help="Only every n-th sample, from the i-th.")
     ] = None,
     id_column: IdColumn = None,
-    skip_broken: SkipBroken = False,
+    keep: Keep = None,
+    missing: Missing = "keep",
     as_json: AsJson = False,
 ) -> None:
-    """Write label, score and probability of every sample."""
+    """Write label, score and probability of every sample.
+
+    A sample that cannot be judged, such as a torn picture, has a reason instead.
+    """
     from vqpu.files._input_streams import Shard
     from vqpu.files._prediction import predict_file
 
@@ -61,13 +65,20 @@ def predict(
         sort=sort,
         shard=Shard.parse(shard or "1/1"),
         id_column=id_column,
-        on_broken="skip" if skip_broken else "raise",
+        keep=keep or [],
+        missing=missing,
     )
     if as_json:
-        print(json.dumps({"out": str(out), **written._asdict()}))
+        print(json.dumps({"out": str(out), **written._asdict(), "notes": written.notes.counts}))
         return
-    left_out = f"; {written.n_broken} left out as broken" if written.n_broken else ""
-    print(f"{out}: {written.n_rows} samples, {written.n_positive} called positive{left_out}.")
+    _print_notes(written.notes)
+    unjudged = f"; {written.n_broken} cannot be judged, see their reason" * bool(written.n_broken)
+    print(f"{out}: {written.n_rows} samples, {written.n_positive} called positive{unjudged}.")
+
+
+def _print_notes(notes: Notes) -> None:
+    for sentence in notes.sentences():
+        typer.echo(f"vqpu: note: {sentence}", err=True)
 
 
 def rank(
@@ -93,7 +104,8 @@ def rank(
     ] = None,
     file_column: Annotated[str, typer.Option(help="Its column of file names.")] = "file",
     id_column: IdColumn = None,
-    skip_broken: SkipBroken = False,
+    keep: Keep = None,
+    missing: Missing = "keep",
     as_json: AsJson = False,
 ) -> None:
     """List the most likely hidden positives, best first."""
@@ -114,14 +126,16 @@ def rank(
         labels_file=labels,
         file_column=file_column,
         id_column=id_column,
-        on_broken="skip" if skip_broken else "raise",
+        keep=keep or [],
+        missing=missing,
     )
     if as_json:
         keys = ("name", "label", "score", "probability")
-        best = [dict(zip(keys, row, strict=True)) for row in ranked.best.rows()]
+        best = [dict(zip(keys, row[:4], strict=True)) for row in ranked.best.rows()]
         counts = {name: count for name, count in ranked._asdict().items() if name != "best"}
-        print(json.dumps({**counts, "best": best}))
+        print(json.dumps({**counts, "notes": ranked.notes.counts, "best": best}))
         return
+    _print_notes(ranked.notes)
     _print_ranking(ranked)
     if sheet is not None and len(ranked.best) > MOST_TILES:
         typer.echo(f"{sheet} shows the first {MOST_TILES} of them", err=True)
@@ -129,7 +143,7 @@ def rank(
 
 def _print_ranking(ranked: Ranked) -> None:
     print(f"{'place':>5}  {'prob.':>6}  {'score':>9}  name")
-    for place, (name, _, score, probability) in enumerate(ranked.best.rows(), 1):
+    for place, (name, _, score, probability, *_) in enumerate(ranked.best.rows(), 1):
         shown = str(name).encode("utf-8", "backslashreplace").decode()
         print(f"{place:5}  {probability:.4f}  {score:9.3f}  {shown}")
     left_out = [
@@ -146,7 +160,7 @@ def explain(
     input_path: InputPath,
     top: Annotated[int, typer.Option(min=1, help="How many samples.")] = 20,
     id_column: IdColumn = None,
-    skip_broken: SkipBroken = False,
+    missing: Missing = "keep",
     as_json: AsJson = False,
 ) -> None:
     """List the most likely positives with the columns that speak for and against each."""
@@ -157,17 +171,17 @@ def explain(
         input_path,
         top=top,
         id_column=id_column,
-        on_broken="skip" if skip_broken else "raise",
+        missing=missing,
     )
     if as_json:
         print(json.dumps(_plain_explanation(explained), allow_nan=False))
         return
+    _print_notes(explained.notes)
     print(f"{'prob.':>6}  name, then the columns that speak most for (+) and against (-) it")
     for sample in explained.samples:
         shown = str(sample.name).encode("utf-8", "backslashreplace").decode()
         reasons = ", ".join(
-            f"{reason.column} = {reason.value:.6g} ({reason.contribution:+.3f})"
-            for reason in [*sample.reasons_for, *sample.reasons_against]
+            reason.text for reason in [*sample.reasons_for, *sample.reasons_against]
         )
         print(f"{sample.probability:.4f}  {shown}: {reasons or 'none'}")
     typer.echo(f"best {len(explained.samples)} of {explained.n_seen} samples", err=True)
@@ -177,15 +191,12 @@ def explain(
 
 def _plain_explanation(explained: Explained) -> dict[str, Any]:
     def plain(reasons: list[Reason]) -> list[dict[str, Any]]:
-        # A missing value has no number in JSON.
-        return [
-            {**reason._asdict(), "value": None if reason.value != reason.value else reason.value}
-            for reason in reasons
-        ]
+        return [reason._asdict() for reason in reasons]
 
     return {
         "n_seen": explained.n_seen,
         "n_broken": explained.n_broken,
+        "notes": explained.notes.counts,
         "importance": dict(explained.importance),
         "samples": [
             {
@@ -221,12 +232,17 @@ def evaluate(
         float | None,
         typer.Option(help="With --scenario: positives among the unlabelled. Default: the model's."),
     ] = None,
-    skip_broken: SkipBroken = False,
+    missing: Missing = "keep",
+    skip_broken: Annotated[
+        bool, typer.Option("--skip-broken", help="Leave out images that cannot be decoded.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Score a model on labelled data: with the truth, or with --scenario by PU labels alone."""
+    from vqpu.files import Notes
     from vqpu.files._evaluation import evaluate_file
 
+    notes = Notes()
     scores = evaluate_file(
         model,
         input_path,
@@ -237,10 +253,13 @@ def evaluate(
         on_broken="skip" if skip_broken else "raise",
         scenario=scenario,
         alpha=alpha,
+        missing=missing,
+        notes=notes,
     )
     if as_json:
-        print(json.dumps(scores))
+        print(json.dumps({**scores, "notes": notes.counts}))
         return
+    _print_notes(notes)
     for name, value in scores.items():
         shown = f"{value:.4f}" if isinstance(value, float) else value
         print(f"{name.replace('_', ' '):18} {shown}")

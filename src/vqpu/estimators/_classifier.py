@@ -35,6 +35,7 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     input_shape_: tuple[int, ...]
     n_features_in_: int
     _saved: ClassVar[tuple[str, ...]] = ()
+    _takes_gaps: ClassVar[bool] = False  # NaN in vectors means missing
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return one of ``classes_`` per sample; the larger one means positive.
@@ -111,4 +112,5 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.non_deterministic = False
+        tags.input_tags.allow_nan = self._takes_gaps
         return tags

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -10,7 +12,7 @@ import torch
 from torch import nn
 
 from vqpu.base._source import ArraySource, Moments
-from vqpu.errors import EncoderError, InputError
+from vqpu.errors import EncoderError, InputError, MissingColumnWarning
 from vqpu.nn import (
     IMAGE_ENCODERS,
     Augmentation,
@@ -18,16 +20,19 @@ from vqpu.nn import (
     EncoderEnsemble,
     InputNormalizer,
     MLPEncoder,
+    TableInputs,
+    TableNormalizer,
     VQVAEEncoder,
     evaluating,
 )
 
-# Share of units dropped with few samples and with many.
-_MLP_DROPOUT = (0.5, 0.25)
-_CONV_DROPOUT = (0.1, 0.0)
-_FEW_SAMPLES = 3_000
+# Share of units dropped with many samples and with few.
+_MLP_DROPOUT = (0.25, 0.5)
+_CONV_DROPOUT = (0.0, 0.1)
 MEMBERS = 5
-_VECTORS_FOR_ONE_MEMBER = 30_000  # vectors are cheap: several members pay up to here
+# Up to how many samples are few, and from how many on they are many. Members of a network for
+# vectors are cheap, so they pay for longer.
+_IMAGES, _VECTORS, _MEMBERS_OF_VECTORS = (1_000, 6_000), (1_000, 9_000), (10_000, 90_000)
 
 
 class EncoderSpec(NamedTuple):
@@ -44,6 +49,9 @@ class EncoderSpec(NamedTuple):
         K for "mlp".
     dropout : float
     n_members : int
+    precision : {"float32", "bfloat16"}
+    inputs : TableInputs or None
+        Gaps and categories of a table; None: images, or plain numbers.
     """
 
     encoder: str | Callable[[tuple[int, ...], int], nn.Module]
@@ -52,22 +60,36 @@ class EncoderSpec(NamedTuple):
     n_vectors: int
     dropout: float
     n_members: int
+    precision: str = "float32"
+    inputs: TableInputs | None = None
+
+    @property
+    def encoder_shape(self) -> tuple[int, ...]:
+        """Shape of a sample as a member gets it."""
+        return self.sample_shape if self.inputs is None else (self.inputs.width,)
 
 
 def count_members(n_members: int | None, source: ArraySource) -> int:
     """Resolve ``n_members``: several where they are affordable and samples are few."""
     if n_members is not None:
         return int(n_members)
-    limit = _FEW_SAMPLES if source.is_image else _VECTORS_FOR_ONE_MEMBER
-    return MEMBERS if len(source) < limit else 1
+    scarcity = _scarcity(len(source), *(_IMAGES if source.is_image else _MEMBERS_OF_VECTORS))
+    return 1 + round((MEMBERS - 1) * scarcity)
 
 
 def resolve_dropout(dropout: float | None, source: ArraySource) -> float:
     """Resolve ``dropout``: with many samples it only slows learning down."""
     if dropout is not None:
         return float(dropout)
-    few, many = _CONV_DROPOUT if source.is_image else _MLP_DROPOUT
-    return few if len(source) < _FEW_SAMPLES else many
+    many, few = _CONV_DROPOUT if source.is_image else _MLP_DROPOUT
+    scarcity = _scarcity(len(source), *(_IMAGES if source.is_image else _VECTORS))
+    return many + (few - many) * scarcity
+
+
+def _scarcity(n_samples: int, few: int, many: int) -> float:
+    """Return 1 for few samples and 0 for many; between, every doubling takes as much off."""
+    place = math.log(many / n_samples) / math.log(many / few)
+    return min(max(place, 0.0), 1.0)
 
 
 def resolve_augmentation(augment: str, source: ArraySource) -> Augmentation:
@@ -79,6 +101,37 @@ def resolve_augmentation(augment: str, source: ArraySource) -> Augmentation:
         augment = "shift" if channels == 1 else "flip+shift"
     shift = max(1, round(min(height, width) / 12)) if "shift" in augment else 0
     return Augmentation(flip="flip" in augment, shift=shift)
+
+
+def table_inputs(source: ArraySource) -> TableInputs | None:
+    """Return what the columns of a table are to a network, None if they are plain numbers.
+
+    Parameters
+    ----------
+    source : ArraySource
+        Looked through by ``check_finite``.
+    """
+    if source.n_missing is None and not source.categories:
+        return None
+    n_features = source.sample_shape[0]
+    missing = np.zeros(n_features, np.int64) if source.n_missing is None else source.n_missing
+    is_empty = missing == len(source)
+    coded = {column: n for column, n in source.categories.items() if not is_empty[column]}
+    has_gaps = (missing > 0) & ~is_empty
+    has_gaps[list(coded)] = False
+    if is_empty.any():
+        warnings.warn(
+            f"{int(is_empty.sum())} of {n_features} columns of X hold no value at all and are left "
+            f"out: {np.flatnonzero(is_empty)[:10].tolist()}.",
+            MissingColumnWarning,
+            stacklevel=5,
+        )
+    return TableInputs(
+        n_features,
+        tuple(np.flatnonzero(has_gaps).tolist()),
+        tuple(np.flatnonzero(is_empty).tolist()),
+        tuple(sorted(coded.items())),
+    )
 
 
 def make_ensemble(spec: EncoderSpec, moments: Moments) -> EncoderEnsemble:
@@ -96,14 +149,11 @@ def make_ensemble(spec: EncoderSpec, moments: Moments) -> EncoderEnsemble:
             " Check how X was read."
         )
     std = np.where(moments.std > 0, moments.std, 1.0)
-    broadcast = (-1, 1, 1) if len(spec.sample_shape) == 3 else (-1,)
-    normalizer = InputNormalizer(
-        torch.from_numpy(moments.mean).view(broadcast), torch.from_numpy(std).view(broadcast)
-    )
+    normalizer = _normalizer(spec, torch.from_numpy(moments.mean), torch.from_numpy(std))
     members = [build_member(spec) for _ in range(spec.n_members)]
     for member in members:
         _check_output(member, spec)
-    return EncoderEnsemble(normalizer, members)
+    return EncoderEnsemble(normalizer, members, spec.precision)
 
 
 def blank_ensemble(spec: EncoderSpec) -> EncoderEnsemble:
@@ -113,9 +163,20 @@ def blank_ensemble(spec: EncoderSpec) -> EncoderEnsemble:
     ----------
     spec : EncoderSpec
     """
+    if spec.inputs is not None and not (
+        spec.inputs.is_sound() and (spec.inputs.n_features,) == spec.sample_shape
+    ):
+        raise InputError(f"The table's inputs do not hold together: {spec.inputs!r:.200}.")
     blank = blank_moment(spec.sample_shape)
     members = [build_member(spec) for _ in range(spec.n_members)]
-    return EncoderEnsemble(InputNormalizer(blank, blank.clone()), members)
+    return EncoderEnsemble(_normalizer(spec, blank, blank.clone()), members, spec.precision)
+
+
+def _normalizer(spec: EncoderSpec, mean: torch.Tensor, std: torch.Tensor) -> nn.Module:
+    if spec.inputs is not None:
+        return TableNormalizer(mean, std, spec.inputs)
+    broadcast = (-1, 1, 1) if len(spec.sample_shape) == 3 else (-1,)
+    return InputNormalizer(mean.view(broadcast), std.view(broadcast))
 
 
 def blank_moment(shape: tuple[int, ...]) -> torch.Tensor:
@@ -130,7 +191,7 @@ def build_member(spec: EncoderSpec) -> nn.Module:
     ----------
     spec : EncoderSpec
     """
-    shape, is_image = spec.sample_shape, len(spec.sample_shape) == 3
+    shape, is_image = spec.encoder_shape, len(spec.sample_shape) == 3
     if callable(spec.encoder):
         return _call(spec.encoder, shape, spec.output_dim)
     name = ("conv" if is_image else "mlp") if spec.encoder == "auto" else spec.encoder
@@ -163,7 +224,7 @@ def _call(
 
 def _check_output(encoder: nn.Module, spec: EncoderSpec) -> None:
     """Send two blank samples through a new encoder and look at what comes out."""
-    shape, output_dim = spec.sample_shape, spec.output_dim
+    shape, output_dim = spec.encoder_shape, spec.output_dim
     try:
         with torch.no_grad(), evaluating(encoder):
             output = encoder(torch.zeros(2, *shape, dtype=torch.float32))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import warnings
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from vqpu.base._groups import number_groups
 from vqpu.base._labels import PULabels
 from vqpu.base._parameters import check_choice
 from vqpu.base._seeding import choose_device, preserved_torch_state
@@ -32,11 +34,14 @@ class FitRequest(NamedTuple):
         Called at every check with a :class:`vqpu.training.CheckResult`; it observes, no more.
     checkpoint_dir : path or None
     on_interrupt : {"raise", "keep-best"}
+    groups : array-like of shape (n,) or None
+        Which samples belong together and stay on one side of every hold-out.
     """
 
     callback: Callback | None
     checkpoint_dir: str | os.PathLike[str] | None
     on_interrupt: str
+    groups: Any = None
 
     def check(self) -> None:
         """Raise if one of them cannot be used."""
@@ -74,6 +79,7 @@ def opened_fit(
     parameters = estimator.get_params(deep=False)
     device, moments = choose_device(parameters["device"]), source.moments()
     is_positive = None if labels is None else labels.is_positive
+    groups = None if request.groups is None else number_groups(request.groups, len(source))
     identity: dict[str, Any] = {}
     if request.checkpoint_dir is not None:
         built = None
@@ -81,13 +87,16 @@ def opened_fit(
             with preserved_torch_state(device):
                 built = build_member(spec)
         identity = fit_identity(estimator, source, is_positive, built)
+        identity["precision"] = spec.precision  # "auto" is another on another machine
+        if groups is not None:
+            identity["digest of groups"] = hashlib.sha256(groups.tobytes()).hexdigest()
     random_state = parameters["random_state"]
     with (
         opened_checkpoints(request.checkpoint_dir, random_state, identity) as (seed, folder),
         preserved_torch_state(device),
     ):
         marked = np.zeros(len(source), dtype=bool) if is_positive is None else is_positive
-        split = split_holdout(marked, holdout, spec.n_members, seed)
+        split = split_holdout(marked, holdout, spec.n_members, seed, groups)
         yield FitContext(
             source,
             moments,

@@ -13,10 +13,15 @@ from torch import nn
 
 from vqpu.base._labels import PULabels, encode_pu_labels, refuse_masked
 from vqpu.base._parameters import check_choice, check_integer, check_real
+from vqpu.base._precision import PRECISIONS
 from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource
 from vqpu.base._sparse import SparseSource
+from vqpu.base.columns import ColumnPlan, EncodedRows, Notes, is_frame, is_plain_frame
+from vqpu.base.columns._arrow import first_few
+from vqpu.base.columns._frames import column_names, encode_frame, fit_frame
 from vqpu.errors import InputError, InputTypeError, ParameterError, VqpuError
+from vqpu.estimators._encoder import table_inputs
 from vqpu.nn import ENCODERS
 from vqpu.training import OPTIMIZERS, SCHEDULES
 
@@ -35,6 +40,7 @@ def check_training_data(
         Whether X may have more than two axes.
     """
     forget(estimator)
+    X, plan, names = _planned(estimator, X)
     X, y = _validated(estimator, X, y, reset=True, allow_nd=takes_images)
     try:
         check_classification_targets(y)
@@ -43,7 +49,29 @@ def check_training_data(
         raise
     except (ValueError, TypeError) as error:
         raise InputError(f"y cannot be used: {error}") from None
-    return _checked_source(X), labels
+    if plan is not None:
+        estimator.columns_ = plan
+        if names is not None:
+            estimator.n_features_in_ = len(names)
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+    return _checked_source(estimator, X, plan), labels
+
+
+def _planned(estimator: Any, X: Any) -> tuple[Any, ColumnPlan | None, list[str] | None]:
+    """Return X as numbers, the plan of its columns and, of a data frame, their names."""
+    if isinstance(X, EncodedRows):
+        return X.view(np.ndarray), X.plan if _takes_gaps(estimator) else None, None
+    if not is_frame(X) or is_plain_frame(X):
+        return X, None, None
+    if not _takes_gaps(estimator):
+        raise InputTypeError(
+            f"{type(estimator).__name__} takes data frames of numbers alone. Encode other columns "
+            "first, for instance by a ColumnTransformer in a Pipeline, or drop them."
+        )
+    plan, notes = fit_frame(X), Notes()
+    rows = encode_frame(plan, X, notes)
+    notes.warn(4, plan=plan)
+    return rows.view(np.ndarray), plan, column_names(X)
 
 
 def check_samples(estimator: Any, X: Any) -> ArraySource:
@@ -55,7 +83,8 @@ def check_samples(estimator: Any, X: Any) -> ArraySource:
     X : array-like
     """
     forget(estimator)
-    return _checked_source(_validated(estimator, X, "no_validation", reset=True, allow_nd=True))
+    X = _validated(estimator, X, "no_validation", reset=True, allow_nd=True)
+    return _checked_source(estimator, X)
 
 
 def check_prediction_data(estimator: Any, X: Any) -> ArraySource:
@@ -67,6 +96,8 @@ def check_prediction_data(estimator: Any, X: Any) -> ArraySource:
     X : array-like of the shape given to ``fit``
     """
     check_is_fitted(estimator)
+    if getattr(estimator, "columns_", None) is not None:
+        return _planned_source(estimator, X)
     allow_nd = len(estimator.input_shape_) > 1 or getattr(X, "ndim", 2) > 2
     source = source_of(_validated(estimator, X, "no_validation", reset=False, allow_nd=allow_nd))
     if source.sample_shape != estimator.input_shape_:
@@ -75,8 +106,37 @@ def check_prediction_data(estimator: Any, X: Any) -> ArraySource:
             f"fitted on samples of shape {estimator.input_shape_}. Pass samples of that shape "
             "(images: channels, height, width)."
         )
-    source.check_finite()
+    source.check_finite(allow_missing=_takes_gaps(estimator))
     return source
+
+
+def _planned_source(estimator: Any, X: Any) -> ArraySource:
+    """Return samples of a model that was fitted on a table: a data frame, or encoded rows."""
+    plan: ColumnPlan = estimator.columns_
+    if is_frame(X):
+        notes = Notes()
+        X = encode_frame(plan, X, notes).view(np.ndarray)
+        notes.warn(4)
+    shape = getattr(X, "shape", None)
+    if (
+        not isinstance(X, np.ndarray)
+        or X.dtype.kind not in "biuf"
+        or X.shape[1:] != (plan.n_features,)
+    ):
+        raise InputError(
+            f"{type(estimator).__name__} was fitted on a table with the columns "
+            f"{first_few(plan.names, 10)}: pass a data frame that has them. Got "
+            f"{type(X).__name__}{f' of shape {shape}' if shape is not None else ''} instead."
+        )
+    if not len(X):
+        raise InputError("Found array with 0 sample(s) where at least 1 is required.")
+    source = ArraySource(X.view(np.ndarray), plan.categories)
+    source.check_finite(allow_missing=True)
+    return source
+
+
+def _takes_gaps(estimator: Any) -> bool:
+    return bool(getattr(estimator, "_takes_gaps", False))
 
 
 def forget(estimator: Any) -> None:
@@ -92,19 +152,24 @@ def forget(estimator: Any) -> None:
     estimator.__dict__.pop("_folded", None)
 
 
-def source_of(X: Any) -> ArraySource:
+def source_of(X: Any, categories: Mapping[int, int] | None = None) -> ArraySource:
     """Return validated samples as a source.
 
     Parameters
     ----------
     X : ndarray or CSR matrix
+    categories : mapping or None
+        Columns that hold codes, and how many codes each.
     """
-    return ArraySource(X) if isinstance(X, np.ndarray) else SparseSource(X)
+    return ArraySource(X, categories or {}) if isinstance(X, np.ndarray) else SparseSource(X)
 
 
-def _checked_source(X: Any) -> ArraySource:
-    source = source_of(X)
-    source.check_finite()
+def _checked_source(estimator: Any, X: Any, plan: ColumnPlan | None = None) -> ArraySource:
+    source = source_of(X, {} if plan is None else plan.categories)
+    source.check_finite(allow_missing=_takes_gaps(estimator))
+    inputs = table_inputs(source)
+    if inputs is not None:
+        estimator.table_inputs_ = inputs
     return source
 
 
@@ -171,10 +236,11 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "augment": partial(check_choice, choices=AUGMENTATIONS),
     "batch_size": partial(check_integer, low=2),
     "learning_rate": partial(check_real, low=0, open_low=True),
-    "optimizer": partial(check_choice, choices=tuple(OPTIMIZERS)),
+    "optimizer": partial(check_choice, choices=("auto", *OPTIMIZERS)),
     "schedule": partial(check_choice, choices=SCHEDULES),
     "weight_average": partial(check_real, low=0, high=1),
     "max_steps": partial(check_integer, low=1),
+    "max_seconds": partial(check_real, low=0, open_low=True, optional=True),
     "max_epochs": partial(check_integer, low=1, optional=True),
     "check_every": partial(check_integer, low=1, optional=True),
     "patience": partial(check_integer, low=1),
@@ -183,6 +249,7 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "n_rounds": partial(check_integer, low=1, optional=True),
     "verbose": _check_verbose,
     "device": _check_device,
+    "precision": partial(check_choice, choices=PRECISIONS),
 }
 
 

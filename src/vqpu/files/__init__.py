@@ -5,6 +5,9 @@ give a stream of :class:`Chunk` in bounded memory. What the commands do with the
 beside; importing this package loads none of torch, scikit-learn and pyarrow.
 """
 
+from vqpu.base.columns import Column as Column
+from vqpu.base.columns import ColumnPlan as ColumnPlan
+from vqpu.base.columns import Notes as Notes
 from vqpu.files.readers._arrays import iter_array as iter_array
 from vqpu.files.readers._arrays import open_npy as open_npy
 from vqpu.files.readers._arrays import read_array_file as read_array_file
@@ -19,10 +22,9 @@ from vqpu.files.readers._images import read_labeled_images as read_labeled_image
 from vqpu.files.readers._images import show_progress as show_progress
 from vqpu.files.readers._samples import Broken as Broken
 from vqpu.files.readers._samples import Chunk as Chunk
+from vqpu.files.readers._samples import KeptColumn as KeptColumn
 from vqpu.files.readers._samples import PUData as PUData
 from vqpu.files.readers._samples import kind_of as kind_of
-from vqpu.files.readers._schema import Column as Column
-from vqpu.files.readers._schema import TableSchema as TableSchema
 from vqpu.files.readers._tables import count_unlabeled as count_unlabeled
 from vqpu.files.readers._tables import iter_table as iter_table
 from vqpu.files.readers._tables import read_table as read_table

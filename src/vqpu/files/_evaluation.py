@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.errors import InputError, UsageError
+from vqpu.files import Notes
 from vqpu.files._input_streams import open_labeled_input
 from vqpu.files._models import open_model
 from vqpu.files._scoring import Predictions, predictions_of
@@ -37,10 +38,13 @@ def evaluate_file(
     on_broken: str = "raise",
     scenario: str | None = None,
     alpha: float | None = None,
+    missing: str = "keep",
+    notes: Notes | None = None,
 ) -> dict[str, Any]:
     """Score a model on labelled input; parameters as in the functions below.
 
-    Without ``alpha``, a scenario takes the model's own estimate.
+    Without ``alpha``, a scenario takes the model's own estimate. ``notes`` takes the counts of
+    cells that are not as in training.
     """
     if scenario is None and alpha is not None:
         raise UsageError("--alpha is for scores without negatives: give --scenario with it.")
@@ -60,6 +64,8 @@ def evaluate_file(
         file_column=file_column,
         on_broken=on_broken,
         needs_truth=scenario is None,
+        missing=missing,
+        notes=notes,
     )
     return evaluate(predictions_of(model.estimator, chunks), scenario=scenario, alpha=alpha)
 
@@ -140,6 +146,12 @@ def pu_scores(
 
 def _gather(predictions: Iterable[Predictions]) -> tuple[int, tuple[NDArray[Any], ...]]:
     """Count what is broken and join labels, scores and probabilities, 17 bytes a sample."""
-    parts = [(len(part.broken), (part.y, part.scores, part.probabilities)) for part in predictions]
-    columns = zip(*(held for _, held in parts), strict=True)
-    return sum(count for count, _ in parts), tuple(np.concatenate(column) for column in columns)
+    n_broken, parts = 0, []
+    for part in predictions:
+        n_broken += part.n_broken
+        held = (np.asarray(part.y), part.scores, part.probabilities)
+        if part.reasons:
+            judged = np.delete(np.arange(len(part)), list(part.reasons))
+            held = (held[0][judged], held[1][judged], held[2][judged])
+        parts.append(held)
+    return n_broken, tuple(np.concatenate(column) for column in zip(*parts, strict=True))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vqpu.base._parameters import check_integer
 from vqpu.errors import InputError
-from vqpu.files import Chunk
+from vqpu.files import Chunk, Notes
 from vqpu.files._input_format import InputFormat
 from vqpu.files._input_streams import open_input
 from vqpu.files._models import open_model
@@ -25,8 +25,15 @@ class Reason(NamedTuple):
     """A column, its value in a sample, and what it adds to s(x)."""
 
     column: str
-    value: float
+    value: float | str | None  # a number, the word of a category, None where it is missing
     contribution: float
+
+    @property
+    def text(self) -> str:
+        """What a person reads."""
+        value = "missing" if self.value is None else self.value
+        shown = value if isinstance(value, str) else f"{value:.6g}"
+        return f"{self.column} = {shown} ({self.contribution:+.3f})"
 
 
 class ExplainedSample(NamedTuple):
@@ -58,12 +65,15 @@ class Explained(NamedTuple):
         Columns and their shares in the gain of all splits, the largest first.
     n_seen, n_broken : int
         Samples that were scored, and those that could not be.
+    notes : Notes
+        Cells that are not as in training, counted.
     """
 
     samples: list[ExplainedSample]
     importance: list[tuple[str, float]]
     n_seen: int
     n_broken: int
+    notes: Notes
 
 
 def explain_file(
@@ -72,7 +82,7 @@ def explain_file(
     *,
     top: int,
     id_column: str | None = None,
-    on_broken: str = "raise",
+    missing: str = "keep",
 ) -> Explained:
     """Return the most likely positives of an input with the reasons for each.
 
@@ -81,24 +91,27 @@ def explain_file(
     model_path, input_path : path
     top : int
     id_column : str or None
-    on_broken : {"raise", "skip"}
+    missing : {"keep", "refuse"}
     """
     check_integer("top", top, 1)
     model, input_format, _ = open_model(model_path)
     importance = _importance(model, input_format)  # refuses other models before anything is read
-    chunks = open_input(input_format, input_path, id_column=id_column, on_broken=on_broken)
+    notes = Notes()
+    chunks = open_input(input_format, input_path, id_column=id_column, missing=missing, notes=notes)
     counts = {"n_seen": 0, "n_broken": 0}
     best = heapq.nlargest(top, _scored(model, chunks, counts))
     if not best:
         raise InputError(f"{input_path} has no sample that can be explained.")
     rows = np.stack([row for *_, row in best])
     explanation = model.explain(rows)
+    added = explanation.contributions
     names = column_names(input_format, rows.shape[1])
+    words = _words(input_format)
 
     def reasons(place: int, sign: int) -> list[Reason]:
         chosen = explanation.strongest(place, MOST_COLUMNS, sign=sign)
         return [
-            Reason(names[i], float(rows[place, i]), float(explanation.contributions[place, i]))
+            Reason(names[i], _value(rows[place, i], words.get(i)), float(added[place, i]))
             for i in chosen
         ]
 
@@ -106,7 +119,7 @@ def explain_file(
         ExplainedSample(name, probability, reasons(place, 1), reasons(place, -1))
         for place, (_, _, name, probability, _) in enumerate(best)
     ]
-    return Explained(samples, importance, **counts)
+    return Explained(samples, importance, **counts, notes=notes)
 
 
 def column_names(input_format: InputFormat, n_columns: int) -> list[str]:
@@ -117,9 +130,28 @@ def column_names(input_format: InputFormat, n_columns: int) -> list[str]:
     input_format : InputFormat
     n_columns : int
     """
-    if input_format.schema is not None:
-        return list(input_format.schema.feature_names)
+    if input_format.plan is not None:
+        return input_format.plan.feature_names
     return [f"column {index}" for index in range(n_columns)]
+
+
+def _words(input_format: InputFormat) -> dict[int, tuple[str, ...]]:
+    """Return the values of categories by the column of the encoded matrix that has their code."""
+    columns = () if input_format.plan is None else input_format.plan.columns
+    places = np.cumsum([0, *(column.n_features for column in columns)])
+    return {
+        int(place): column.values
+        for place, column in zip(places, columns, strict=False)
+        if column.kind == "category"
+    }
+
+
+def _value(number: float, words: tuple[str, ...] | None) -> float | str | None:
+    if np.isnan(number):
+        return None
+    if words is None:
+        return float(number)
+    return words[int(number)] if number < len(words) else "other"
 
 
 def _importance(model: Any, input_format: InputFormat) -> list[tuple[str, float]]:
@@ -142,7 +174,11 @@ def _scored(model: Any, chunks: Iterable[Chunk], counts: dict[str, int]) -> Iter
     """Give score, place, name, probability and values of every sample."""
     for chunk in chunks:
         part = predict_chunk(model, chunk)
-        counts["n_broken"] += len(part.broken)
-        for (name, _, score, probability), row in zip(part.rows(), chunk.X, strict=True):
+        counts["n_broken"] += part.n_broken
+        for (name, _, score, probability, reason, *_), row in zip(
+            part.rows(), chunk.X, strict=True
+        ):
+            if reason is not None:
+                continue
             counts["n_seen"] += 1
             yield score, -counts["n_seen"], name, probability, np.array(row)

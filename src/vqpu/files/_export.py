@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import io
 import json
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,12 +27,13 @@ from vqpu.vq._classifier import VQKMeansClassifier
 from vqpu.vq._network import VQNetwork
 from vqpu.vq._tree_network import TreeNetwork
 
-COLUMNS_KEY = "vqpu.columns"
+COLUMNS_KEY, CATEGORIES_KEY = "vqpu.columns", "vqpu.categories"
 SCORE_TOLERANCE = 1e-4
 # Two codes may be equally near to a vector up to rounding; more than this share is no rounding.
 MOST_CODES_APART = 1e-3
 _CHECKED = 256
 _OPSET = 20
+_MISSING = 0.05
 
 
 class Exported(NamedTuple):
@@ -75,8 +77,9 @@ class ScoringGraph(nn.Module):
 
     def __init__(self, model: VQKMeansClassifier, *, channels_last: bool) -> None:
         super().__init__()
-        assert isinstance(model._folded, VQNetwork)
-        self.network = model._folded
+        network = model._predictor()
+        assert isinstance(network, VQNetwork)
+        self.network = network
         self.channels_last = channels_last
         rule = model.decision_rule_
         self.needs_codes = rule.needs_codes
@@ -135,6 +138,7 @@ def export_onnx(
     sample_shape: tuple[int, ...] | None = None,
     dtype: str | None = None,
     feature_names: Sequence[str] | None = None,
+    categories: Mapping[str, Sequence[str]] | None = None,
 ) -> Exported:
     """Write a model as an ONNX graph with a free number of samples, if it scores as the model does.
 
@@ -156,6 +160,9 @@ def export_onnx(
     feature_names : sequence of str or None
         Names of the columns of "x", for the graph's metadata: a JSON list under the key
         "vqpu.columns".
+    categories : mapping of sequence of str or None
+        Values of columns that hold codes, by name, for the metadata under "vqpu.categories": value
+        number i has code i, any other value the next code, and NaN means missing.
     """
     path = Path(path)
     _check_request(model, path)
@@ -166,6 +173,7 @@ def export_onnx(
         raise UsageError(
             f"feature_names must be a list of {shape[0]} names. Got {feature_names!r:.100} instead."
         )
+    model = copy.copy(model).set_params(precision="float32")  # what the graph computes in
     given = _input_dtype(dtype or _default_dtype(shape))
     if isinstance(model._folded, TreeNetwork):
         proto, outputs = tree_graph(model, given), OUTPUTS_OF_TREES
@@ -175,8 +183,9 @@ def export_onnx(
         graph = ScoringGraph(model, channels_last=is_last).eval()
         samples = _random_samples(model, shape, given)
         proto, outputs = _to_onnx(graph, samples), graph.outputs
-    if feature_names is not None:
-        proto.metadata_props.add(key=COLUMNS_KEY, value=json.dumps(list(feature_names)))
+    for key, note in {COLUMNS_KEY: feature_names, CATEGORIES_KEY: categories}.items():
+        if note:
+            proto.metadata_props.add(key=key, value=json.dumps(note))
     content: bytes = proto.SerializeToString()
     exported = _compare(model, outputs, content, samples, path)
     with writing(path) as file:
@@ -223,6 +232,11 @@ def _random_samples(model: VQKMeansClassifier, shape: tuple[int, ...], dtype: st
     mean, std = (part.cpu().numpy() for part in (normalizer.mean, normalizer.std))
     rng = np.random.default_rng(0)
     samples = mean + std * rng.standard_normal((_CHECKED, *model.input_shape_))
+    inputs = model.table_inputs_
+    if inputs is not None:  # codes, and some values missing everywhere
+        for column, n_codes in inputs.categories:
+            samples[:, column] = rng.integers(0, n_codes, _CHECKED)
+        samples[rng.random(samples.shape) < _MISSING] = np.nan
     if np.issubdtype(dtype, np.integer):
         limits = np.iinfo(dtype)
         samples = samples.round().clip(limits.min, limits.max)

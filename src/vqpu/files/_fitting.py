@@ -13,6 +13,7 @@ from types import FrameType
 from vqpu.errors import UsageError
 from vqpu.files import PUData
 from vqpu.files._input_format import INPUT_FILE
+from vqpu.files._models import is_model
 from vqpu.files._settings import FitSettings
 from vqpu.files._training_data import check_sources, read_sources
 from vqpu.persistence._model import check_free
@@ -46,6 +47,11 @@ def fit_files(
     check_free(settings.out)
     check_sources(settings)
     checkpoints = _checkpoint_folder(settings)
+    if is_model(settings.out) and not (settings.overwrite or settings.resume):
+        raise UsageError(
+            f"{settings.out} is a model already. Pass --overwrite to replace it, or choose another "
+            "--out."
+        )
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
     model = VQKMeansClassifier().set_params(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded

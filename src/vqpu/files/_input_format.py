@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from vqpu.errors import InputError
-from vqpu.files import PUData, TableSchema, kind_of
+from vqpu.files import ColumnPlan, PUData, kind_of
+from vqpu.files.readers._schema import plan_of_schema
 
 INPUT_FILE = "input.json"
 KINDS = ("images", "array", "table")
@@ -28,21 +31,25 @@ class InputFormat:
         Of the array that ``fit`` was given.
     image_mode : {"RGB", "L"} or None
         How files are decoded, where the kind is "images"; their size is in ``sample_shape``.
-    schema : TableSchema or None
-        Columns, types and categories, where the kind is "table".
     label, positive : str or None
         The column of labels and the value of positives, if one table was fitted.
     id_column : str or None
+    negative : str or None
+        The only other label in the column of labels, if there is one.
+    plan : ColumnPlan or None
+        What the columns are, where the kind is "table". It is no part of this file but of the
+        model itself; in models of before it stood here, as a schema.
     """
 
     kind: str
     sample_shape: tuple[int, ...]
     dtype: str
     image_mode: str | None = None
-    schema: TableSchema | None = None
     label: str | None = None
     positive: str | None = None
     id_column: str | None = None
+    negative: str | None = None
+    plan: ColumnPlan | None = None
 
     @classmethod
     def of_data(cls, kind: str, data: PUData, **roles: str | None) -> InputFormat:
@@ -50,7 +57,11 @@ class InputFormat:
         mode = None
         if kind == "images":
             mode = "RGB" if data.X.ndim == 4 else "L"
-        return cls(kind, data.X.shape[1:], str(data.X.dtype), mode, data.schema, **roles)
+        negative = None if data.words is None else data.words[0]
+        return cls(
+            kind, data.X.shape[1:], str(data.X.dtype), mode,
+            negative=negative, plan=data.plan, **roles,
+        )  # fmt: skip
 
     @classmethod
     def of_shape(cls, input_shape: tuple[int, ...]) -> InputFormat:
@@ -66,8 +77,8 @@ class InputFormat:
 
     def to_json(self) -> bytes:
         """Return the format as the text of a JSON file."""
-        plain = asdict(replace(self, schema=None)) | {"format": _FORMAT}
-        plain["schema"] = None if self.schema is None else self.schema.to_dict()
+        plain = asdict(replace(self, plan=None)) | {"format": _FORMAT}
+        del plain["plan"]
         return (json.dumps(plain, indent=1) + "\n").encode()
 
     @classmethod
@@ -80,15 +91,28 @@ class InputFormat:
         if not isinstance(plain, Mapping) or plain.get("format") != _FORMAT:
             raise InputError(f"{INPUT_FILE} is not of format {_FORMAT}: {plain!r:.100}.")
         fields = {name: value for name, value in plain.items() if name != "format"}
-        if set(fields) != set(cls.__dataclass_fields__) or fields["kind"] not in KINDS:
+        schema = fields.pop("schema", None)  # of models of before
+        known = set(cls.__dataclass_fields__) - {"plan"}
+        if not known - {"negative"} <= set(fields) <= known or fields["kind"] not in KINDS:
             raise InputError(f"{INPUT_FILE} has unknown or missing entries: {plain!r:.200}.")
-        schema = fields.pop("schema")
-        shape = tuple(int(side) for side in fields.pop("sample_shape"))
-        return cls(
-            **fields,
-            sample_shape=shape,
-            schema=None if schema is None else TableSchema.from_dict(schema),
-        )
+        shape = _checked_fields(fields)
+        plan = None if schema is None else plan_of_schema(schema)
+        return cls(**fields, sample_shape=shape, plan=plan)
+
+    def words(self) -> tuple[Any, Any] | None:
+        """Return what negatives and positives are called in the user's table, None if nowhere.
+
+        Whole numbers stay such.
+
+        Examples
+        --------
+        >>> InputFormat("table", (3,), "float64", label="bought", positive="yes").words()
+        ('not yes', 'yes')
+        """
+        if self.positive is None:
+            return None
+        words = self.negative or f"not {self.positive}", self.positive
+        return (int(words[0]), int(words[1])) if all(map(_is_whole, words)) else words
 
     @property
     def name_column(self) -> str:
@@ -106,9 +130,27 @@ class InputFormat:
         if self.kind == "images":
             side = self.sample_shape[0]
             return f"a folder of images (read as {side} x {side} {self.image_mode})"
-        if self.schema is not None:
-            return f"a table with {len(self.schema.columns)} feature columns"
+        if self.plan is not None:
+            return f"a table with {len(self.plan.columns)} feature columns"
         return f"an array of samples of shape {self.sample_shape}"
+
+
+def _checked_fields(fields: dict[str, Any]) -> tuple[int, ...]:
+    """Take the shape out of a file's entries; raise if one of them is of another type."""
+    shape = fields.pop("sample_shape")
+    sides = isinstance(shape, list) and all(type(side) is int and side > 0 for side in shape)
+    texts = [value for name, value in fields.items() if name not in ("kind", "dtype")]
+    if not sides or not shape or not all(t is None or isinstance(t, str) for t in texts):
+        raise InputError(f"{INPUT_FILE} has entries of wrong types: {fields!r:.200}.")
+    if fields["kind"] == "images" and fields["image_mode"] not in ("RGB", "L"):
+        raise InputError(f"{INPUT_FILE} has no image mode: {fields['image_mode']!r:.50}.")
+    if not isinstance(fields["dtype"], str):
+        raise InputError(f"{INPUT_FILE} has no dtype: {fields['dtype']!r:.50}.")
+    return tuple(shape)
+
+
+def _is_whole(word: str) -> bool:
+    return re.fullmatch(r"-?(0|[1-9][0-9]{0,17})", word) is not None
 
 
 def check_kind(input_format: InputFormat, path: str | Path) -> None:

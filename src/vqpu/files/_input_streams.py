@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 from vqpu.errors import InputError, UsageError, did_you_mean
 from vqpu.files import (
     Chunk,
+    Notes,
     PUData,
     count_unlabeled,
     count_unlabeled_files,
@@ -67,13 +68,16 @@ class Shard:
 
     def take(self, chunks: Iterator[Chunk]) -> Iterator[Chunk]:
         """Thin a stream out."""
-        start = n_broken = 0
+        start = 0
         for chunk in chunks:
-            mine, broken = self.slice_from(start), self.slice_from(n_broken)
+            mine = self.slice_from(start)
             start += len(chunk.X)
-            n_broken += len(chunk.broken)
             y = None if chunk.y is None else chunk.y[mine]
-            yield Chunk(chunk.X[mine], chunk.names[mine], y, chunk.broken[broken])
+            kept = {
+                name: column._replace(values=column.values[mine])
+                for name, column in chunk.kept.items()
+            }
+            yield chunk._replace(X=chunk.X[mine], names=chunk.names[mine], y=y, kept=kept)
 
 
 WHOLE = Shard(1, 1)
@@ -87,7 +91,9 @@ def open_input(
     id_column: str | None = None,
     label: str | None = None,
     positive: Any = None,
-    on_broken: str = "raise",
+    keep: Sequence[str] = (),
+    missing: str = "keep",
+    notes: Notes | None = None,
 ) -> Iterator[Chunk]:
     """Give samples of a file or folder chunk by chunk, read as in training.
 
@@ -100,39 +106,52 @@ def open_input(
         Of tables; None takes the one used in training, if any.
     label, positive : str and object, or None
         Of tables: if given, chunks have ``y``.
-    on_broken : {"raise", "skip"}
-        Of images and rows of tables.
+    keep : sequence of str
+        Columns of tables that chunks carry along.
+    missing : {"keep", "refuse"}
+        Of tables: whether missing values are an error.
+    notes : Notes or None
+        Takes the counts of cells that are not as in training.
 
     Yields
     ------
     Chunk
+        Images that cannot be decoded are listed in their chunk.
     """
     check_kind(input_format, path)
-    if id_column is not None and input_format.kind != "table":
-        raise UsageError(
-            f"An id column is one of a table, but the model takes {input_format.describe()}: leave "
-            "--id out."
-        )
+    _check_of_table(input_format, id_column, keep, missing)
     if input_format.kind == "images":
         paths = find_images(path)[shard.slice_from(0)]
         mode = input_format.image_mode or "RGB"
-        images = iter_images(
-            paths, size=input_format.sample_shape[0], mode=mode, on_broken=on_broken
-        )
+        images = iter_images(paths, size=input_format.sample_shape[0], mode=mode, on_broken="skip")
         # Tables are not read in a thread: that takes a core from the network, which costs more.
         return read_ahead(images)
-    if input_format.schema is None:
+    if input_format.plan is None:
         return shard.take(_checked_array(input_format, path))
     return shard.take(
         iter_table(
             path,
-            input_format.schema,
+            input_format.plan,
             id_column=id_column or input_format.id_column,
             label=label,
             positive=positive,
-            on_broken=on_broken,
+            keep=keep,
+            missing=missing,
+            notes=notes,
         )
     )
+
+
+def _check_of_table(
+    input_format: InputFormat, id_column: str | None, keep: Sequence[str], missing: str
+) -> None:
+    given = {"--id": id_column, "--keep": keep, "--missing": missing != "keep"}
+    named = [option for option, value in given.items() if value]
+    if named and input_format.kind != "table":
+        raise UsageError(
+            f"Columns are those of a table, but the model takes {input_format.describe()}: leave "
+            f"{' and '.join(named)} out."
+        )
 
 
 def _checked_array(input_format: InputFormat, path: str | Path) -> Iterator[Chunk]:
@@ -173,6 +192,8 @@ def open_labeled_input(
     file_column: str = "file",
     on_broken: str = "raise",
     needs_truth: bool = False,
+    missing: str = "keep",
+    notes: Notes | None = None,
 ) -> Iterator[Chunk]:
     """Give the samples of labelled input with ``y``, chunk by chunk.
 
@@ -187,9 +208,11 @@ def open_labeled_input(
     labels_file, file_column : path and str
         For a folder: the CSV with the labels, and its column of file names.
     on_broken : {"raise", "skip"}
-        Of images and rows of tables.
+        Of images.
     needs_truth : bool
         Whether a sample without a label is refused, as nobody knows what it is.
+    missing, notes
+        As in :func:`open_input`.
     """
     check_kind(input_format, path)
     _check_labels_option(input_format, label, labels_file)
@@ -203,10 +226,10 @@ def open_labeled_input(
         )
     if input_format.kind == "table":
         _check_label_column(path, label, needs_truth)
-        assert input_format.schema is not None
+        assert input_format.plan is not None
         # Without an id column: nothing is written that a row's name would stand in.
         return iter_table(
-            path, input_format.schema, label=label, positive=positive, on_broken=on_broken
+            path, input_format.plan, label=label, positive=positive, missing=missing, notes=notes
         )
     assert labels_file is not None
     if needs_truth:

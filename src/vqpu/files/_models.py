@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,8 +60,15 @@ def open_model(path: str | os.PathLike[str], *, encoder: Any = None) -> OpenedMo
     estimator = load(bundle, encoder=encoder)
     if not hasattr(estimator, "decision_function"):
         raise InputError(f"{path} holds a {type(estimator).__name__}, which is no classifier.")
+    plan = getattr(estimator, "columns_", None)
     if input_format is None:
         input_format = InputFormat.of_shape(estimator.input_shape_)
+        if plan is not None:  # fitted on a data frame in Python
+            input_format = replace(input_format, kind="table")
+    if plan is not None:
+        input_format = replace(input_format, plan=plan)
+    if input_format.kind == "table" and input_format.plan is None:
+        raise ModelFileError(f"{path} is for tables but does not say what their columns are.")
     return OpenedModel(estimator, input_format, bundle)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from vqpu.files import Notes
 from vqpu.files._input_streams import WHOLE, Shard, open_input
 from vqpu.files._models import open_model
 from vqpu.files._scoring import Predictions, predictions_of, sorted_by_score
@@ -18,12 +19,16 @@ class Written(NamedTuple):
     Attributes
     ----------
     n_rows, n_positive, n_broken : int
-        Samples that were scored, those called positive, and files or rows that were left out.
+        Rows of the result, one for every sample of the input; those called positive; those that
+        could not be judged, which have a reason instead of a score.
+    notes : Notes
+        Cells that are not as in training, counted.
     """
 
     n_rows: int
     n_positive: int
     n_broken: int
+    notes: Notes
 
 
 class _Counter:
@@ -35,7 +40,7 @@ class _Counter:
     def watch(self, predictions: Iterable[Predictions]) -> Iterator[Predictions]:
         for part in predictions:
             self.n_positive += int((part.scores > 0).sum())
-            self.n_broken += len(part.broken)
+            self.n_broken += part.n_broken
             yield part
 
 
@@ -47,9 +52,10 @@ def predict_file(
     sort: bool = False,
     shard: Shard = WHOLE,
     id_column: str | None = None,
-    on_broken: str = "raise",
+    keep: Sequence[str] = (),
+    missing: str = "keep",
 ) -> Written:
-    """Write label, score and probability of every sample of an input.
+    """Write label, score and probability of every sample of an input, or why there is none.
 
     Parameters
     ----------
@@ -60,16 +66,26 @@ def predict_file(
         Whether the largest score comes first, rather than the input's order.
     shard : Shard
     id_column : str or None
-    on_broken : {"raise", "skip"}
+    keep : sequence of str
+        Columns of a table that go into the result.
+    missing : {"keep", "refuse"}
+        Of a table: whether missing values are an error.
     """
     check_output(out, [input_path], model_path)
-    model = open_model(model_path)
+    model, notes = open_model(model_path), Notes()
     chunks = open_input(
-        model.input_format, input_path, shard=shard, id_column=id_column, on_broken=on_broken
+        model.input_format,
+        input_path,
+        shard=shard,
+        id_column=id_column,
+        keep=keep,
+        missing=missing,
+        notes=notes,
     )
     counter = _Counter()
-    predictions = counter.watch(predictions_of(model.estimator, chunks))
+    words = model.input_format.words()
+    predictions = counter.watch(predictions_of(model.estimator, chunks, words))
     if sort:
         predictions = sorted_by_score(predictions, Path(out).resolve().parent)
-    n_rows = write_predictions(out, model.input_format.name_column, predictions)
-    return Written(n_rows, counter.n_positive, counter.n_broken)
+    n_rows = write_predictions(out, model.input_format.name_column, predictions, keep)
+    return Written(n_rows, counter.n_positive, counter.n_broken, notes)

@@ -11,11 +11,11 @@ import numpy as np
 
 from vqpu.base._parameters import check_integer
 from vqpu.errors import InputError, UsageError
-from vqpu.files import Chunk, iter_images, read_label_file, table_columns
+from vqpu.files import Chunk, Notes, iter_images, read_label_file, table_columns
 from vqpu.files._input_format import InputFormat
 from vqpu.files._input_streams import open_input
 from vqpu.files._models import open_model
-from vqpu.files._scoring import Predictions, predictions_of
+from vqpu.files._scoring import Predictions, from_rows, predictions_of
 from vqpu.files._writers import check_output, write_predictions
 from vqpu.persistence._targets import check_target, writing
 
@@ -37,13 +37,16 @@ class Ranked(NamedTuple):
     n_labeled : int
         Samples left out because they are labelled positive already.
     n_broken : int
-        Files or rows left out because they cannot be used.
+        Samples that cannot be judged, so that they do not compete.
+    notes : Notes
+        Cells that are not as in training, counted.
     """
 
     best: Predictions
     n_seen: int
     n_labeled: int
     n_broken: int
+    notes: Notes
 
 
 def rank_file(
@@ -57,7 +60,8 @@ def rank_file(
     labels_file: str | Path | None = None,
     file_column: str = "file",
     id_column: str | None = None,
-    on_broken: str = "raise",
+    keep: Sequence[str] = (),
+    missing: str = "keep",
 ) -> Ranked:
     """Return the most likely hidden positives of an input; write and draw them if asked to.
 
@@ -75,12 +79,13 @@ def rank_file(
         For a folder: the CSV of labels of training and its column of file names; pictures that it
         calls positive do not compete.
     id_column : str or None
-    on_broken : {"raise", "skip"}
+    keep, missing
+        As in :func:`vqpu.files._prediction.predict_file`.
     """
     if out is not None:
         inputs = [input_path] if labels_file is None else [input_path, labels_file]
         check_output(out, inputs, model_path)
-    model = open_model(model_path)
+    model, notes = open_model(model_path), Notes()
     input_format = model.input_format
     if sheet is not None:
         check_sheet(sheet, input_format.kind, input_path, model_path)
@@ -92,13 +97,16 @@ def rank_file(
         id_column=id_column,
         label=label,
         positive=input_format.positive,
-        on_broken=on_broken,
+        keep=keep,
+        missing=missing,
+        notes=notes,
     )
     if known:
         chunks = _with_known(chunks, known)
-    ranked = rank(predictions_of(model.estimator, chunks), top)
+    predictions = predictions_of(model.estimator, chunks, input_format.words())
+    ranked = rank(predictions, top)._replace(notes=notes)
     if out is not None:
-        write_predictions(out, input_format.name_column, [ranked.best])
+        write_predictions(out, input_format.name_column, [ranked.best], keep)
     if sheet is not None:
         draw_sheet(Path(sheet), ranked.best, input_format.image_mode or "RGB")
     return ranked
@@ -130,7 +138,10 @@ def _known_files(
 
 def _with_known(chunks: Iterable[Chunk], known: frozenset[Path]) -> Iterator[Chunk]:
     for chunk in chunks:
-        yield chunk._replace(y=np.array([Path(name) in known for name in chunk.names], np.int8))
+        is_known = [Path(name) in known for name in chunk.names]
+        for place, broken in zip(chunk.broken_places, chunk.broken, strict=True):
+            is_known.insert(place, Path(broken.name) in known)
+        yield chunk._replace(y=np.array(is_known, np.int8))
 
 
 def rank(predictions: Iterable[Predictions], top: int) -> Ranked:
@@ -144,14 +155,17 @@ def rank(predictions: Iterable[Predictions], top: int) -> Ranked:
     check_integer("top", top, 1)
     n_seen = n_labeled = n_broken = 0
 
+    first: list[Predictions] = []
+
     def competing() -> Iterator[tuple[float, int, tuple[Any, ...]]]:
         nonlocal n_seen, n_labeled, n_broken
         for part in predictions:
-            n_broken += len(part.broken)
+            first[:] = first or [part]
+            n_broken += part.n_broken
             is_known = np.zeros(len(part), bool) if part.y is None else part.y == 1
             n_labeled += int(is_known.sum())
             for row, known in zip(part.rows(), is_known, strict=True):
-                if not known:
+                if not known and row[2] is not None:
                     n_seen += 1
                     yield row[2], -n_seen, row
 
@@ -161,9 +175,8 @@ def rank(predictions: Iterable[Predictions], top: int) -> Ranked:
             f"Nothing is left to rank: {n_labeled} samples are labelled positive already and "
             f"{n_broken} are broken. Pass unlabelled samples, or --include-labeled."
         )
-    names, labels, scores, probabilities = zip(*(row for *_, row in best), strict=True)
-    found = Predictions(names, np.array(labels), np.array(scores), np.array(probabilities))
-    return Ranked(found, n_seen, n_labeled, n_broken)
+    found = from_rows([row for *_, row in best], first[0])
+    return Ranked(found, n_seen, n_labeled, n_broken, Notes())
 
 
 def check_sheet(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 import typing
 from collections.abc import Sequence
@@ -34,10 +35,16 @@ class Sources(BaseModel):
         Instead of ``data``: two folders, two arrays or two tables.
     id_column : str or None
         Column of tables that names the rows.
+    columns : list of str or None
+        The only columns of tables to learn from; None means all.
     drop : list of str
         Columns of tables to leave out.
+    number, category, text : list of str
+        Columns of tables that are taken as such, whatever they look like.
+    missing : {"keep", "refuse"}
+        Whether missing values of tables are values like others, or an error.
     image_size, image_mode, on_broken
-        How images are read; the last one, rows of tables too.
+        How images are read.
     cache_dir : path or None
         Where decoded images lie; None means the user's cache folder.
     """
@@ -52,7 +59,12 @@ class Sources(BaseModel):
     positives: str | None = None
     unlabeled: str | None = None
     id_column: str | None = None
+    columns: list[str] | None = None
     drop: list[str] = []
+    number: list[str] = []
+    category: list[str] = []
+    text: list[str] = []
+    missing: str = "keep"
     image_size: int = 64
     image_mode: str = "RGB"
     on_broken: str = "raise"
@@ -65,6 +77,7 @@ class FitSettings(Sources):
     out: str | None = None
     checkpoint_dir: str | None = None
     resume: bool = False
+    overwrite: bool = False
 
     def estimator_parameters(self) -> dict[str, Any]:
         """Return the parameters that were set, for ``VQKMeansClassifier().set_params``."""
@@ -123,6 +136,27 @@ def parse_assignments(assignments: list[str], known: Sequence[str] | None = None
         except tomllib.TOMLDecodeError:
             parsed[name] = value
     return parsed
+
+
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+def parse_duration(text: str) -> float:
+    """Return the seconds of a time such as 90, 90s, 2m or 1.5h.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> parse_duration("2m")
+    120.0
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)([smh]?)", text.strip())
+    if found is None or float(found[1]) == 0:
+        raise UsageError(f"A time is a number above 0 with s, m or h, such as 2m. Got {text!r}.")
+    return float(found[1]) * _UNITS[found[2]]
 
 
 def _model() -> type[FitSettings]:

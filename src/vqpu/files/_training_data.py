@@ -37,9 +37,9 @@ class TrainingData(NamedTuple):
     input_format: InputFormat
 
 
-_FILES = {"on_broken", "cache_dir"}
-_TABLE = _FILES | {"id_column", "drop"}
-_IMAGES = _FILES | {"image_size", "image_mode"}
+_COLUMNS = ("columns", "drop", "number", "category", "text", "missing")
+_TABLE = {"cache_dir", "id_column", *_COLUMNS}
+_IMAGES = {"cache_dir", "on_broken", "image_size", "image_mode"}
 _LABELS = {"data", "label", "positive"}
 _PAIR = {"positives", "unlabeled"}
 # Settings that mean something, by how many sources there are and of what kind.
@@ -145,9 +145,8 @@ def _read_one(sources: Sources, path: str, quiet: bool) -> TrainingData:
             label=sources.label,
             positive=sources.positive,
             id_column=sources.id_column,
-            drop=sources.drop,
-            on_broken=sources.on_broken,
             cache_dir=sources.cache_dir,
+            **_column_options(sources),
         )
         input_format = InputFormat.of_data(kind, data, **roles, id_column=sources.id_column)
         return TrainingData(data, input_format)
@@ -176,12 +175,15 @@ def _read_pair(sources: Sources, positives: str, unlabeled: str, quiet: bool) ->
             positives,
             unlabeled,
             id_column=sources.id_column,
-            drop=sources.drop,
-            on_broken=sources.on_broken,
             cache_dir=sources.cache_dir,
+            **_column_options(sources),
         )
     id_column = sources.id_column if kind == "table" else None
     return TrainingData(data, InputFormat.of_data(kind, data, id_column=id_column))
+
+
+def _column_options(sources: Sources) -> dict[str, Any]:
+    return {name: getattr(sources, name) for name in _COLUMNS}
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, Protocol
 import numpy as np
 
 from vqpu.errors import InputError, MissingDependencyError, UsageError
+from vqpu.files import KeptColumn
 from vqpu.files._scoring import COLUMNS, Predictions
 from vqpu.persistence._targets import check_target, writing
 
@@ -44,7 +45,10 @@ def check_output(path: str | Path, inputs: Iterable[str | Path], model_path: str
 
 
 def write_predictions(
-    path: str | Path, name_column: str, predictions: Iterable[Predictions]
+    path: str | Path,
+    name_column: str,
+    predictions: Iterable[Predictions],
+    keep: Sequence[str] = (),
 ) -> int:
     """Write a stream of predictions; nothing is left behind if the stream fails.
 
@@ -55,6 +59,8 @@ def write_predictions(
     name_column : str
         Header of the names: "path" or "id".
     predictions : iterable of Predictions
+    keep : sequence of str
+        Names of the columns that they carry along.
 
     Returns
     -------
@@ -63,7 +69,7 @@ def write_predictions(
     """
     path, n_rows = Path(path), 0
     with writing(path) as file:
-        writer = _make_writer(path, file, name_column)
+        writer = _make_writer(path, file, [name_column, *COLUMNS, *_headers(name_column, keep)])
         try:
             for part in predictions:
                 writer.write(part)
@@ -76,21 +82,28 @@ def write_predictions(
     return n_rows
 
 
-def _make_writer(path: Path, file: BinaryIO, name_column: str) -> Writer:
+def _headers(name_column: str, keep: Sequence[str]) -> list[str]:
+    """Return the headers of kept columns; one that is taken already is that of the input."""
+    taken = {name_column, *COLUMNS}
+    return [f"input_{name}" if name in taken else name for name in keep]
+
+
+def _make_writer(path: Path, file: BinaryIO, columns: list[str]) -> Writer:
     ending = path.suffix.lower()
     if ending == ".parquet":
-        return _ParquetRows(file, name_column)
-    return _CsvRows(file, name_column) if ending == ".csv" else _JsonRows(file, name_column)
+        return _ParquetRows(file, columns)
+    return _CsvRows(file, columns) if ending == ".csv" else _JsonRows(file, columns)
 
 
 class _CsvRows:
-    def __init__(self, file: BinaryIO, name_column: str) -> None:
+    def __init__(self, file: BinaryIO, columns: list[str]) -> None:
         self._text = io.TextIOWrapper(file, "utf-8", newline="")
         self._rows = csv.writer(self._text, lineterminator="\n")
-        self._rows.writerow([name_column, *COLUMNS])
+        self._rows.writerow(columns)
 
     def write(self, predictions: Predictions) -> None:
-        if predictions.are_numbered and predictions.labels.dtype.kind in "iu" and _has_pyarrow():
+        is_plain = predictions.are_numbered and not predictions.n_broken and not predictions.kept
+        if is_plain and predictions.labels.dtype.kind in "iu" and _has_pyarrow():
             self._write_numbers(predictions)
             return
         try:
@@ -109,7 +122,8 @@ class _CsvRows:
             predictions.scores,
             predictions.probabilities,
         )
-        batch = pa.record_batch([pa.array(column) for column in columns], names=list("nlsp"))
+        arrays = [*(pa.array(column) for column in columns), pa.nulls(len(predictions), pa.int8())]
+        batch = pa.record_batch(arrays, names=list("nlspr"))
         self._text.flush()
         arrow_csv.write_csv(batch, self._text.buffer, arrow_csv.WriteOptions(include_header=False))
 
@@ -119,8 +133,8 @@ class _CsvRows:
 
 
 class _JsonRows:
-    def __init__(self, file: BinaryIO, name_column: str) -> None:
-        self._file, self._columns = file, (name_column, *COLUMNS)
+    def __init__(self, file: BinaryIO, columns: list[str]) -> None:
+        self._file, self._columns = file, columns
 
     def write(self, predictions: Predictions) -> None:
         for row in predictions.rows():
@@ -132,10 +146,10 @@ class _JsonRows:
 
 
 class _ParquetRows:
-    """The first rows decide on the types of names and labels: text or whole numbers."""
+    """The first rows decide on the types of names and labels."""
 
-    def __init__(self, file: BinaryIO, name_column: str) -> None:
-        self._file, self._columns = file, (name_column, *COLUMNS)
+    def __init__(self, file: BinaryIO, columns: list[str]) -> None:
+        self._file, self._columns = file, columns
         self._writer: Any = None
 
     def write(self, predictions: Predictions) -> None:
@@ -146,13 +160,11 @@ class _ParquetRows:
         import pyarrow as pa
         from pyarrow import parquet
 
-        kind = pa.int64() if predictions.are_numbered else pa.string()
         try:
-            names = pa.array(_listed(predictions.names), kind)
+            arrays = _arrays(predictions)
         except UnicodeEncodeError as error:
             raise _no_unicode(predictions.names) from error
-        values = (names, predictions.labels, predictions.scores, predictions.probabilities)
-        table = pa.table(dict(zip(self._columns, map(pa.array, values), strict=True)))
+        table = pa.table(dict(zip(self._columns, arrays, strict=False)))
         if self._writer is None:
             # Scores hardly repeat: a dictionary of them is work for nothing.
             self._writer = parquet.ParquetWriter(
@@ -164,6 +176,42 @@ class _ParquetRows:
         if self._writer is None:  # an empty shard: the columns are there all the same
             self._write(Predictions([], np.empty(0, np.int64), np.empty(0), np.empty(0)))
         self._writer.close()
+
+
+def _arrays(predictions: Predictions) -> list[Any]:
+    """Return names, labels, scores, probabilities, reasons and kept columns for Arrow."""
+    import pyarrow as pa
+
+    ids = predictions.kept.get("")
+    if ids is not None:
+        names = _typed(ids)
+    else:
+        kind = pa.int64() if predictions.are_numbered else pa.string()
+        names = pa.array(_listed(predictions.names), kind)
+    unjudged = np.zeros(len(predictions), bool)
+    unjudged[list(predictions.reasons)] = True
+    numbers = [
+        pa.array(part, mask=unjudged)
+        for part in (predictions.labels, predictions.scores, predictions.probabilities)
+    ]
+    reasons = pa.array(
+        [predictions.reasons.get(place) for place in range(len(predictions))], pa.string()
+    )
+    return [names, *numbers, reasons, *map(_typed, predictions.kept_columns().values())]
+
+
+def _typed(column: KeptColumn) -> Any:
+    """Return a kept column in the type that it has in the input."""
+    import pyarrow as pa
+
+    types = pa.types
+    is_plain = any(
+        check(column.type)
+        for check in (types.is_boolean, types.is_integer, types.is_floating, types.is_string)
+    )
+    if is_plain or types.is_null(column.type):
+        return pa.array(column.values, column.type)
+    return pa.array(column.values, pa.string()).cast(column.type)
 
 
 def _listed(names: Sequence[Any]) -> Any:

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import make_scorer
 from sklearn.model_selection import StratifiedKFold
 
-from vqpu.base._parameters import check_choice, check_real
+from vqpu.base._groups import number_groups, share_groups
+from vqpu.base._parameters import check_choice, check_real, draw_seed
 from vqpu.errors import InputError, ParameterError
 from vqpu.metrics import _pu
 from vqpu.metrics._inputs import read_pu_labels
@@ -138,10 +139,13 @@ class PUStratifiedKFold(StratifiedKFold):  # type: ignore[misc]
             Only its length matters.
         y : array-like of shape (n_samples,)
             PU labels.
-        groups : object
-            Ignored, for compatibility.
+        groups : array-like of shape (n_samples,) or None
+            Which samples belong together: those of one group are in one fold, and folds keep the
+            share of labelled positives as well as whole groups let them.
         """
         is_labeled = read_pu_labels(y).is_positive
+        if groups is not None:
+            return self._split_groups(is_labeled, number_groups(groups, len(is_labeled)))
         for kind, mask in (("labelled positives", is_labeled), ("unlabelled samples", ~is_labeled)):
             if mask.sum() < self.n_splits:
                 raise InputError(
@@ -151,3 +155,21 @@ class PUStratifiedKFold(StratifiedKFold):  # type: ignore[misc]
         folds: Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]
         folds = super().split(X, is_labeled, groups)
         return folds
+
+    def _split_groups(
+        self, is_labeled: NDArray[np.bool_], groups: NDArray[np.int64]
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        # The order of groups of one size is drawn if asked for, else always the same.
+        seed = draw_seed(self.random_state) if self.shuffle else 0
+        generator = np.random.default_rng(seed)
+        folds = share_groups(is_labeled, groups, self.n_splits, generator)[groups]
+        tests = [np.flatnonzero(folds == fold) for fold in range(self.n_splits)]
+        for test in tests:
+            if not is_labeled[test].any() or is_labeled[test].all():
+                raise InputError(
+                    f"{int(groups.max()) + 1} groups cannot be shared out to "
+                    f"n_splits={self.n_splits} folds with labelled positives and unlabelled "
+                    "samples in each. Lower n_splits."
+                )
+        every = np.arange(len(is_labeled))
+        return iter([(np.setdiff1d(every, test), test) for test in tests])

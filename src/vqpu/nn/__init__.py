@@ -29,3 +29,5 @@ from vqpu.nn._losses import commitment_loss as commitment_loss
 from vqpu.nn._losses import equation_1 as equation_1
 from vqpu.nn._losses import gaussian_kl_loss as gaussian_kl_loss
 from vqpu.nn._losses import target_loss as target_loss
+from vqpu.nn._tables import TableInputs as TableInputs
+from vqpu.nn._tables import TableNormalizer as TableNormalizer

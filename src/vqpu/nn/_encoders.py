@@ -12,6 +12,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval, fuse_linear_bn_eval
 
+from vqpu.nn._tables import standardized
+
 # Where the image is halved, by the number of halvings that bring its short side to about 8.
 # Early halvings keep large images as cheap as small ones and let every vector see the whole image.
 _STRIDES = {
@@ -36,7 +38,8 @@ class InputNormalizer(nn.Module):
     """Shift and scale raw input to zero mean and unit variance.
 
     Part of the network rather than of the data, so that a saved or exported model takes what
-    the user has. Double input is normalised in double precision before it becomes single.
+    the user has. Double input is normalised in double precision before it becomes single; NaN in
+    vectors, a missing value, is put at the mean.
 
     Parameters
     ----------
@@ -52,6 +55,8 @@ class InputNormalizer(nn.Module):
         self.register_buffer("std", std)
 
     def forward(self, x: Tensor) -> Tensor:
+        if self.mean.dim() == 1:  # vectors may have gaps
+            return standardized(x, self.mean, self.std)
         if x.dtype == torch.float64:
             return ((x - self.mean) / self.std).float()
         return (x.float() - self.mean.float()) / self.std.float()
@@ -217,25 +222,36 @@ class EncoderEnsemble(nn.Module):
         Raw samples in, float32 out; shared.
     members : sequence of Module
         Encoders of one architecture: (n, K, p) vectors each.
+    precision : {"float32", "bfloat16"}
+        What the members compute in. Weights are float32, and so is what comes out.
     """
 
-    def __init__(self, normalizer: nn.Module, members: Sequence[nn.Module]) -> None:
+    def __init__(
+        self, normalizer: nn.Module, members: Sequence[nn.Module], precision: str = "float32"
+    ) -> None:
         super().__init__()
         self.normalizer = normalizer
         self.members = nn.ModuleList(members)
+        self.precision = precision
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the vectors of all members, shape (n, n_members * K, p)."""
         normal = self.normalizer(x)
-        if len(self.members) == 1:
-            only: Tensor = self.members[0](normal)
-            return only
-        return torch.cat([member(normal) for member in self.members], dim=1)
+        vectors = [self.forward_normal(normal, member) for member in range(len(self.members))]
+        return vectors[0] if len(vectors) == 1 else torch.cat(vectors, dim=1)
 
     def forward_member(self, x: Tensor, member: int) -> Tensor:
         """Return the vectors of one member, shape (n, K, p)."""
-        vectors: Tensor = self.members[member](self.normalizer(x))
-        return vectors
+        return self.forward_normal(self.normalizer(x), member)
+
+    def forward_normal(self, normal: Tensor, member: int) -> Tensor:
+        """Return the vectors of one member for samples that are normalised already."""
+        if self.precision == "float32":
+            vectors: Tensor = self.members[member](normal)
+            return vectors
+        with torch.autocast(normal.device.type, torch.bfloat16):
+            vectors = self.members[member](normal)
+        return vectors.float()
 
 
 @contextmanager

@@ -48,7 +48,7 @@ class CheckpointFolder:
     """
 
     def __init__(self, path: Path, identity: dict[str, Any]) -> None:
-        self.path, self._identity = path, identity
+        self.path, self.identity = path, identity
 
     def of_stage(self, name: str | None, identity: Mapping[str, Any]) -> CheckpointFolder:
         """Return the checkpoints of one stage of the fit.
@@ -61,8 +61,8 @@ class CheckpointFolder:
             What says which training it is, besides the fit; checkpoints of others are refused.
         """
         if name is None:
-            return CheckpointFolder(self.path, {**self._identity, **identity})
-        inner = CheckpointFolder(self.path / name, {**self._identity, "stage": name, **identity})
+            return CheckpointFolder(self.path, {**self.identity, **identity})
+        inner = CheckpointFolder(self.path / name, {**self.identity, "stage": name, **identity})
         with _refusing(self.path, "a folder is to be made in it; the checkpoints are intact"):
             inner.path.mkdir(exist_ok=True)
         inner.clear_traces()
@@ -105,7 +105,7 @@ class CheckpointFolder:
         tensors : dict of Tensor
         """
         content = pack(tensors)
-        complete = {"identity": self._identity, "step": step, **header}
+        complete = {"identity": self.identity, "step": step, **header}
         with _refusing(self.path, f"{len(content):,} bytes are needed; older ones are intact"):
             write_bundle(self._place(step), CHECKPOINT, complete, {WEIGHTS: content})
             for old in self._steps()[:-_KEPT]:
@@ -133,9 +133,9 @@ class CheckpointFolder:
 
     def _refuse_other_fit(self, there: dict[str, Any]) -> None:
         differences = [
-            f"{key} is {self._identity.get(key)!r} here and {there.get(key)!r} there"
-            for key in {**there, **self._identity}
-            if self._identity.get(key) != there.get(key)
+            f"{key} is {self.identity.get(key)!r} here and {there.get(key)!r} there"
+            for key in {**there, **self.identity}
+            if self.identity.get(key) != there.get(key)
         ]
         if differences:
             raise CheckpointError(
@@ -144,23 +144,25 @@ class CheckpointFolder:
             )
 
 
-def stored_seed(path: Path) -> int | None:
-    """Return the seed that the checkpoints in a folder were made with, None if there are none.
+def stored_value(path: Path, key: str) -> int | None:
+    """Return a number in the identity of the checkpoints in a folder, None if there is none.
 
     Parameters
     ----------
     path : Path
+    key : str
+        Such as "seed".
     """
     inner = sorted(entry for entry in path.iterdir() if entry.is_dir() and not entry.is_symlink())
     for place in (path, *(entry for entry in inner if not _NAME.fullmatch(entry.name))):
         found = CheckpointFolder(place, {})
         for step in reversed(found._steps()):
             try:
-                seed = found._read(step).manifest["identity"].get("seed")
+                value = found._read(step).manifest["identity"].get(key)
             except ModelFileError:
                 continue
-            if isinstance(seed, int):
-                return seed
+            if isinstance(value, int):
+                return value
     return None
 
 

@@ -16,7 +16,7 @@ from torch import nn
 from vqpu.base._parameters import draw_seed
 from vqpu.base._source import ArraySource
 from vqpu.errors import ParameterError
-from vqpu.persistence._checkpoints import CheckpointFolder, locked_folder, stored_seed
+from vqpu.persistence._checkpoints import CheckpointFolder, locked_folder, stored_value
 from vqpu.persistence._saving import plain_parameters
 
 _ROWS_LOOKED_AT = 256
@@ -45,7 +45,7 @@ def opened_checkpoints(
     path = Path(folder).absolute()
     with locked_folder(path):
         if random_state is None:  # the seed that was drawn then is as good as one now
-            seed = seed if (stored := stored_seed(path)) is None else stored
+            seed = seed if (stored := stored_value(path, "seed")) is None else stored
         checkpoints = CheckpointFolder(path, {**identity, "seed": seed})
         checkpoints.clear_traces()
         yield seed, checkpoints

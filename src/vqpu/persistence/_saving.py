@@ -27,7 +27,9 @@ from vqpu.persistence._values import decode, encode, is_of_type
 
 EncoderMaker = Callable[[tuple[int, ...], int], nn.Module]
 
-_OPTIONAL = ("feature_names_in_", "tree_sizes_")
+_OPTIONAL = ("feature_names_in_", "max_steps_", "tree_sizes_", "table_inputs_", "columns_")
+# What parameters meant before they had a name, where the default of today means something else.
+_BEFORE = {"precision": "float32", "optimizer": "adam"}
 
 
 class Savable(Protocol):
@@ -154,7 +156,8 @@ def _restore(model: Savable, bundle: Bundle) -> None:
 
 def _saved_names(estimator: Savable) -> list[str]:
     """Return the names of all saved attributes that there are."""
-    return [*estimator._saved, *(name for name in _OPTIONAL if hasattr(estimator, name))]
+    optional = (name for name in _OPTIONAL if getattr(estimator, name, None) is not None)
+    return [*estimator._saved, *optional]
 
 
 def _checked_state(model: Savable, bundle: Bundle) -> dict[str, Any]:
@@ -180,13 +183,16 @@ def _check_fitted(model: Savable, bundle: Bundle) -> None:
     hints = get_type_hints(type(model))
     for name in filter(vars(model).__contains__, hints):
         value = getattr(model, name)
-        if name in model._saved and not is_of_type(value, hints[name]):
+        if name in (*model._saved, *_OPTIONAL) and not is_of_type(value, hints[name]):
             raise ModelFileError(
                 f"{bundle.path} holds a {type(value).__name__} where {name} should be."
             )
     checks, best = getattr(model, "history_", ()), getattr(model, "best_check_", 0)
     if not 0 <= best < len(checks):
         raise ModelFileError(f"{bundle.path} says that check {best} is the best of {len(checks)}.")
+    plan = getattr(model, "columns_", None)
+    if plan is not None:
+        plan.check()
     if np.shape(getattr(model, "classes_", (0, 1))) != (2,):
         raise ModelFileError(f"{bundle.path} must have two classes.")
 
@@ -228,8 +234,7 @@ def _parameters(
 ) -> dict[str, Any]:
     """Return the saved parameters with the user's encoder and device in their places.
 
-    A parameter that is not in the file is newer than the file and takes its default, which must
-    then mean what was before.
+    A parameter that is not in the file is newer than the file: it means what was before.
     """
     parameters = bundle.manifest.get("parameters")
     known = inspect.signature(kind).parameters
@@ -243,8 +248,9 @@ def _parameters(
         name: value if name == "encoder" else decode(value, {}, kind._records)
         for name, value in parameters.items()
     }
+    before = {name: value for name, value in _BEFORE.items() if name in known}
     changes = {"encoder": encoder, "device": device}
-    return restored | {name: value for name, value in changes.items() if value is not None}
+    return before | restored | {name: value for name, value in changes.items() if value is not None}
 
 
 def _check_encoder(bundle: Bundle, saved: Any, given: EncoderMaker | None) -> None:

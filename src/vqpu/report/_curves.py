@@ -150,6 +150,8 @@ def shown(value: Any) -> str:
     >>> shown(0.123456), shown(1234567), shown(True), shown(12345.678)
     ('0.1235', '1,234,567', 'yes', '12,346')
     """
+    if value is None:
+        return "(missing)"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):

@@ -140,8 +140,9 @@ def difference(first: Sequence[Any], second: Sequence[Any]) -> float:
     """
     if not first or not second:
         return 0.0
-    if all(isinstance(value, float) for value in (*first, *second)):
-        own, other = np.sort(first), np.sort(second)
+    numbers = [[value for value in part if value is not None] for part in (first, second)]
+    if all(numbers) and all(isinstance(value, float) for part in numbers for value in part):
+        own, other = (np.sort(part) for part in numbers)
         at = np.concatenate([own, other])
         below = [np.searchsorted(part, at, side="right") / len(part) for part in (own, other)]
         return float(np.abs(below[0] - below[1]).max())

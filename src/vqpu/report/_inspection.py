@@ -27,8 +27,9 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        "estimator", "versions", "parameters", "classes", "input", "fitted", "best_check" (the
-        chosen row of the history), "n_checks", "findings" and "bytes".
+        "estimator", "versions", "parameters", "classes", "input", "columns" (how each column of a
+        table was taken), "fitted", "best_check" (the chosen row of the history), "n_checks",
+        "findings" and "bytes".
     """
     estimator, input_format, bundle = open_model(path)
     manifest = bundle.manifest
@@ -43,6 +44,7 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
         "parameters": manifest["parameters"],
         "classes": estimator.classes_.tolist(),
         "input": {"takes": input_format.describe(), **json.loads(input_format.to_json())},
+        "columns": None if input_format.plan is None else input_format.plan.describe(),
         "fitted": fitted,
         "n_checks": len(estimator.history_),
         "best_check": {name: best[name] for name in _OF_CHECK if name in best},

@@ -35,6 +35,7 @@ import binascii
 import io
 import json
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,7 @@ import torch
 from numpy.typing import NDArray
 
 from vqpu.errors import ModelFileError
-from vqpu.files import PUData, TableSchema
+from vqpu.files import ColumnPlan, PUData
 from vqpu.persistence._bundle import Bundle
 from vqpu.persistence._tensors import pack, unpack
 from vqpu.report._diagnosis import diagnose
@@ -96,7 +97,7 @@ def make_training_sample(model: VQKMeansClassifier, data: PUData) -> dict[str, b
         What it was fitted on.
     """
     kept = _choose(data.y)
-    encodings = model.encode(np.ascontiguousarray(data.X[kept]))
+    encodings = model.encode(np.array(data.X[kept], order="C"))
     scores = model.decision_rule_.log_odds(encodings)
     tensors = {
         "is_labeled": data.y[kept].astype(np.uint8),
@@ -237,7 +238,7 @@ def _entry(data: PUData, kept: NDArray[np.int64], sample: int) -> dict[str, Any]
     return {
         "sample": sample,
         "image": _thumbnail(values) if is_image else None,
-        "row": None if is_image else _row(values, data.schema),
+        "row": None if is_image else _row(values, data.plan),
     }
 
 
@@ -258,21 +259,13 @@ def _thumbnail(pixels: NDArray[Any]) -> str:
     return base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
-def _row(values: NDArray[Any], schema: TableSchema | None) -> dict[str, Any]:
-    if schema is None:
-        return {str(index): float(value) for index, value in enumerate(values[:_MOST_COLUMNS])}
-    row: dict[str, Any] = {}
-    start = 0
-    for column in schema.columns[:_MOST_COLUMNS]:
-        if column.kind == "category":
-            width = len(column.categories)
-            row[column.name] = column.categories[int(values[start : start + width].argmax())]
-            start += width
-        else:
-            value = float(values[start])
-            row[column.name] = bool(value) if column.kind == "boolean" else value
-            start += 1
-    return row
+def _row(values: NDArray[Any], plan: ColumnPlan | None) -> dict[str, Any]:
+    if plan is None:
+        return {
+            str(index): None if np.isnan(value) else float(value)
+            for index, value in enumerate(values[:_MOST_COLUMNS])
+        }
+    return dict(islice(plan.row(values).items(), _MOST_COLUMNS))
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,10 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import nn
 
+from vqpu.base._precision import resolve_precision
+from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource, Layout
+from vqpu.base.columns import Column, ColumnPlan
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
     EncoderSpec,
@@ -23,10 +26,10 @@ from vqpu.estimators._encoder import (
 )
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
 from vqpu.estimators._validation import check_parameters, check_prediction_data, check_training_data
-from vqpu.nn import fold_batch_norm
+from vqpu.nn import TableInputs, fold_batch_norm
 from vqpu.rivals._logit import LogitRule, PooledLogit
 from vqpu.rivals._training import LogitSettings, LogitTraining, Trained
-from vqpu.training import Callback, History
+from vqpu.training import Callback, History, resolve_optimizer
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -41,7 +44,7 @@ class NetworkClassifier(PUClassifier):
     vector_dim: int = 64
     batch_size: int = 128
     learning_rate: float = 1e-3
-    optimizer: str = "adam"
+    optimizer: str = "auto"
     schedule: str = "cosine"
     weight_average: float = 0.99
     max_steps: int = 4000
@@ -49,6 +52,7 @@ class NetworkClassifier(PUClassifier):
     check_every: int | None = None
     random_state: Any = None
     device: str = "auto"
+    precision: str = "auto"
     verbose: int = 0
     encoder: Any = "auto"
     dropout: float | None = None
@@ -64,6 +68,8 @@ class NetworkClassifier(PUClassifier):
     network_: PooledLogit = field(init=False)
     stop_reason_: str = field(init=False)
     _device: torch.device = field(init=False)
+    columns_: ColumnPlan | None = field(init=False, default=None)
+    table_inputs_: TableInputs | None = field(init=False, default=None)
     _dropout: float = field(init=False)
     _folded: PooledLogit = field(init=False)
 
@@ -72,7 +78,9 @@ class NetworkClassifier(PUClassifier):
         "n_features_in_", "input_shape_", "classes_", "network_", "history_", "best_check_",
         "n_steps_", "stop_reason_", "n_members_", "n_holdout_", "decision_rule_", "_dropout",
     )  # fmt: skip
-    _records: ClassVar[tuple[type, ...]] = (History, Layout, LogitRule)
+    _records: ClassVar[tuple[type, ...]] = (
+        History, Layout, LogitRule, TableInputs, Column, ColumnPlan,
+    )  # fmt: skip
 
     def fit(
         self,
@@ -82,6 +90,7 @@ class NetworkClassifier(PUClassifier):
         callback: Callback | None = None,
         checkpoint_dir: str | os.PathLike[str] | None = None,
         on_interrupt: str = "raise",
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train the network on the two sets that ``y`` marks.
 
@@ -98,9 +107,11 @@ class NetworkClassifier(PUClassifier):
         on_interrupt : {"raise", "keep-best"}
             Whether Ctrl-C ends the fit with KeyboardInterrupt, or the main stage with its best
             check so far, if there is one.
+        groups : array-like of shape (n,) or None
+            Which samples belong together and stay on one side of every hold-out.
         """
         self._check_parameters()
-        request = FitRequest(callback, checkpoint_dir, on_interrupt)
+        request = FitRequest(callback, checkpoint_dir, on_interrupt, groups)
         request.check()
         source, labels = check_training_data(self, X, y)
         settings = self._settings(source)
@@ -126,10 +137,21 @@ class NetworkClassifier(PUClassifier):
         X : array-like of the shape given to ``fit``
         """
         source = check_prediction_data(self, X)
-        return self.decision_rule_.scores(self._folded, source, self._device)
+        return self.decision_rule_.scores(self._predictor(), source, self._device)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_folded")
+
+    @property
+    def precision_(self) -> str:
+        """What ``precision`` comes to for these samples on this device."""
+        is_image = len(self.input_shape_) == 3
+        return resolve_precision(self.precision, self._device, is_image=is_image)
+
+    def _predictor(self) -> PooledLogit:
+        """Return the network for prediction, in the precision that the parameter says now."""
+        self._folded.encoder.precision = self.precision_
+        return self._folded
 
     def _check_parameters(self) -> None:
         check_parameters(self.get_params(deep=False))
@@ -145,13 +167,17 @@ class NetworkClassifier(PUClassifier):
     def _settings(self, source: ArraySource) -> LogitSettings:
         """Resolve the parameters for the data of a fit."""
         dropout = resolve_dropout(self.dropout, source)
+        spec = self._spec(source.sample_shape, dropout, self._count_members(source))
+        precision = resolve_precision(
+            self.precision, choose_device(self.device), is_image=source.is_image
+        )
         return LogitSettings(
             self._title,
-            self._spec(source.sample_shape, dropout, self._count_members(source)),
+            spec._replace(precision=precision),
             resolve_augmentation(self.augment, source),
             self.batch_size,
             self.learning_rate,
-            self.optimizer,
+            resolve_optimizer(self.optimizer, is_image=source.is_image),
             self.schedule,
             self.weight_average,
             self.max_steps,
@@ -160,7 +186,10 @@ class NetworkClassifier(PUClassifier):
         )
 
     def _spec(self, shape: tuple[int, ...], dropout: float, n_members: int) -> EncoderSpec:
-        return EncoderSpec(self.encoder, shape, self.vector_dim, self.n_vectors, dropout, n_members)
+        return EncoderSpec(
+            self.encoder, shape, self.vector_dim, self.n_vectors, dropout, n_members,
+            inputs=self.table_inputs_,
+        )  # fmt: skip
 
     def _blank_modules(self) -> dict[str, nn.Module]:
         spec = self._spec(self.input_shape_, self._dropout, self.n_members_)
@@ -177,6 +206,8 @@ class LogisticClassifier(NetworkClassifier):
 
     n_members: int | None = None
     patience: int = 5
+
+    _takes_gaps: ClassVar[bool] = True
 
     def _count_members(self, source: ArraySource) -> int:
         return count_members(self.n_members, source)

@@ -108,7 +108,7 @@ class _DistPUObjective(MemberObjective):
         )
         mix = draw_mix(len(x), _CONCENTRATION, feed.seed, step)
         order = mix.order.to(x.device)
-        mixed = self.network.forward_member(mix.blend(x, x[order]), member)
+        mixed = self.network.forward_mixed(mix, x, x[order], member)
         mixed_targets = mix.blend(targets, targets[order])
         rise = 1 - math.cos(math.pi / 2 * step / self._max_steps)
         return (

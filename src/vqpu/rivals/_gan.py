@@ -200,6 +200,7 @@ class GANClassifier(NetworkClassifier):
 
     latent_dim: int = 64
     gan_learning_rate: float = 2e-4
+    optimizer: str = "adam"  # as every network of a GAN in the papers
 
     generator_: Generator = field(init=False)
     _layout: Layout = field(init=False)

@@ -12,7 +12,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 
 from vqpu.base._inference import encode_in_chunks
 from vqpu.base._source import ArraySource
-from vqpu.nn import EncoderEnsemble
+from vqpu.nn import EncoderEnsemble, TableNormalizer
+from vqpu.rivals._mixup import Mix
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -41,6 +42,18 @@ class PooledLogit(nn.Module):
     def forward_member(self, x: Tensor, member: int) -> Tensor:
         """Return the logits of one member, shape (n,)."""
         return self._logits(self.encoder.forward_member(x, member))
+
+    def forward_mixed(self, mix: Mix, first: Tensor, second: Tensor, member: int) -> Tensor:
+        """Return the logits of one member for samples half-way between others, shape (n,).
+
+        Tables with gaps or categories are mixed as the network takes them: there is nothing
+        half-way between two codes.
+        """
+        if not isinstance(self.encoder.normalizer, TableNormalizer):
+            return self.forward_member(mix.blend(first, second), member)
+        normalizer = self.encoder.normalizer
+        blended = mix.blend(normalizer(first), normalizer(second))
+        return self._logits(self.encoder.forward_normal(blended, member))
 
     def _logits(self, vectors: Tensor) -> Tensor:
         logits: Tensor = self.head(vectors.mean(dim=-2)).squeeze(-1)

@@ -19,8 +19,7 @@ class NaivePUClassifier(LogisticClassifier):
 
     Parameters
     ----------
-    optimizer : {"adam", "muon"}, default="adam"
-    schedule, weight_average, check_every
+    optimizer, schedule, weight_average, check_every
         As in :class:`vqpu.Variant`.
 
     Attributes

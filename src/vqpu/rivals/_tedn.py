@@ -193,7 +193,7 @@ def alternate(
         Whether alpha is estimated anew before every selection, and at the end.
     warmup : float
         Its share of the steps.
-    optimizer : {"adam", "muon", "sgd"}
+    optimizer : {"auto", "adam", "muon", "sgd"}
     patience : int
     """
     make_optimizer = _sgd if optimizer == "sgd" else None
@@ -214,7 +214,7 @@ def alternate(
 def _check_parameters(estimator: LogisticClassifier, warmup: Any) -> None:
     """Check what both methods have; SGD is the authors', so it is theirs alone."""
     parameters = estimator.get_params(deep=False)
-    check_choice("optimizer", parameters.pop("optimizer"), (*OPTIMIZERS, "sgd"))
+    check_choice("optimizer", parameters.pop("optimizer"), ("auto", *OPTIMIZERS, "sgd"))
     check_parameters(parameters)
     check_real("warmup", warmup, 0, 1, open_low=True, open_high=False)
 
@@ -234,7 +234,7 @@ class CVIRClassifier(LogisticClassifier):
         warm-up.
     warmup : float in (0, 1], default=0.25
         Steps of the warm-up, as a share of ``max_steps`` and in addition to them.
-    optimizer : {"adam", "muon", "sgd"}, default="adam"
+    optimizer : {"auto", "adam", "muon", "sgd"}, default="auto"
         "sgd" has momentum 0.9 and weight decay 0.0005, as the authors have; then say
         ``learning_rate`` as well (theirs: 0.1).
     **parameters
@@ -292,7 +292,7 @@ class TEDnClassifier(LogisticClassifier):
     ----------
     warmup : float in (0, 1], default=0.25
         Steps of the warm-up, as a share of ``max_steps`` and in addition to them.
-    optimizer : {"adam", "muon", "sgd"}, default="adam"
+    optimizer : {"auto", "adam", "muon", "sgd"}, default="auto"
         "sgd" has momentum 0.9 and weight decay 0.0005, as the authors have; then say
         ``learning_rate`` as well (theirs: 0.1).
     **parameters

@@ -81,10 +81,10 @@ class _VPUObjective(MemberObjective):
         unlabeled = logits[n_positive:]
         mix = draw_mix(n_positive, _CONCENTRATION, feed.seed, step)
         partners = x[mix.partners(len(unlabeled)).to(x.device)]
-        blended = mix.blend(x[n_positive:], partners)
-        if len(blended) == 1:  # batch norm cannot train on one
-            blended = torch.cat([blended, blended])
-        mixed = self.network.forward_member(blended, member)[: len(unlabeled)]
+        others = x[n_positive:]
+        if len(others) == 1:  # batch norm cannot train on one
+            others, partners = torch.cat([others, others]), torch.cat([partners, partners])
+        mixed = self.network.forward_mixed(mix, others, partners, member)[: len(unlabeled)]
         consistency = mixup_consistency(mixed, unlabeled, mix.share)
         return variational_loss(logits[:n_positive], unlabeled) + self._mixup_weight * consistency
 

@@ -11,8 +11,10 @@ from vqpu.training._history import RowMaker as RowMaker
 from vqpu.training._loop import SCHEDULES as SCHEDULES
 from vqpu.training._loop import TrainingResult as TrainingResult
 from vqpu.training._loop import descend as descend
+from vqpu.training._loop import take_step as take_step
 from vqpu.training._optimizers import OPTIMIZERS as OPTIMIZERS
 from vqpu.training._optimizers import WeightAverage as WeightAverage
+from vqpu.training._optimizers import resolve_optimizer as resolve_optimizer
 from vqpu.training._progress import progress_reporter as progress_reporter
 from vqpu.training._snapshots import Changing as Changing
 from vqpu.training._stage import FitContext as FitContext

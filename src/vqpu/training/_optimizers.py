@@ -115,6 +115,13 @@ OPTIMIZERS: dict[str, Callable[[Iterable[nn.Parameter], float], torch.optim.Opti
 }
 
 
+def resolve_optimizer(optimizer: str, *, is_image: bool) -> str:
+    """Return a key of :data:`OPTIMIZERS`; "auto" is Muon for images and Adam for vectors."""
+    if optimizer != "auto":
+        return optimizer
+    return "muon" if is_image else "adam"
+
+
 def is_matrix(parameter: Tensor) -> bool:
     """Whether Muon takes a parameter: a matrix, or filters, of at least two rows and columns."""
     return parameter.dim() >= 2 and min(_matrix_shape(parameter)) > 1

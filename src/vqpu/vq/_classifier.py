@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -15,7 +15,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import nn
 
 from vqpu.base._labels import PULabels
+from vqpu.base._precision import resolve_precision
+from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource
+from vqpu.base.columns import Column, ColumnPlan
 from vqpu.errors import ModelFileError
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
@@ -32,9 +35,9 @@ from vqpu.estimators._validation import (
     check_prediction_data,
     check_training_data,
 )
-from vqpu.nn import Codebook
+from vqpu.nn import Codebook, TableInputs
 from vqpu.priors._posterior import Posterior, theoretical_alpha
-from vqpu.training import Callback, FitContext, History
+from vqpu.training import Callback, FitContext, History, resolve_optimizer
 from vqpu.trees import TreeSizes
 from vqpu.vq._check import fold_network
 from vqpu.vq._clusters import Clusters
@@ -42,6 +45,7 @@ from vqpu.vq._decision_rule import DecisionRule, report_trouble
 from vqpu.vq._explanation import TreeExplainerMixin
 from vqpu.vq._network import Encodings, VQNetwork, blank_codebook
 from vqpu.vq._rounds import FitResult, TrainRound, VQSettings, run_rounds, train_networks
+from vqpu.vq._time_limit import within_seconds
 from vqpu.vq._tree_network import TreeNetwork, blank_tree_network
 from vqpu.vq._tree_rounds import (
     TREES,
@@ -68,48 +72,54 @@ class VQKMeansClassifier(
     Parameters
     ----------
     encoder : {"auto", "conv", "vqvae", "mlp", "trees"} or callable, default="auto"
-        "auto" takes "conv" for images and "mlp" for vectors; "vqvae" is a VQ-VAE's encoder for
-        images, without batch norm and dropout; "trees" are boosted trees for tables, a vector a
-        member, which take seconds, missing values and categories. A callable gets
+        "auto" takes "conv" for images (in the paper's variant "vqvae", a VQ-VAE's encoder without
+        batch norm and dropout) and "mlp" for vectors; "trees" are boosted trees for tables, a
+        vector a member, which take seconds, missing values and categories. A callable gets
         ``(sample_shape, vector_dim)`` and returns a module that turns normalised float32 samples
         of shape ``(n, *sample_shape)`` (images: channels, height, width) into ``(n, K, p)``.
     augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
         Random changes of training images. "auto" shifts grey images and also mirrors colour
         images; say "shift" where a mirrored image means something else, as digits do.
     max_steps : int, default=4000
-        Bound on optimisation steps of a round; with trees on those of a member, 80 to 200 at most.
+        Bound on optimisation steps of a round; with trees on those of a member, 80 to 200 at
+        most.
+    max_seconds : float or None, default=None
+        Time that the fit may take. A few steps are measured first, and the rounds then have as
+        many as the time holds, but not more than ``max_steps``; ``max_steps_`` says how many that
+        were, and a fit with that ``max_steps`` ends the same.
     n_members : int or None, default=None
         Encoders that are trained side by side and answer together. Each is kept from a part of
         the samples of its own, so that every sample is judged by an encoder that never saw it.
-        None: 5 below 3,000 images or 30,000 vectors, else 1; with trees always 5.
+        None: 5 up to about 1,000 images or 10,000 vectors, ever fewer with more, 1 from 5,000 or
+        70,000 on; with trees always 5.
     random_state : int, RandomState, Generator or None, default=None
         Seed of everything random.
     device : str, default="auto"
         "auto" takes a GPU if there is one.
+    precision : {"auto", "float32", "bfloat16"}, default="auto"
+        What encoders compute in; weights, losses, codes and posteriors are float32 or better.
+        "auto" takes bfloat16 for images where the CPU or GPU has it, in training and prediction.
     verbose : int, default=0
         1 shows progress.
     n_rounds : int or None, default=None
         Rounds of training at most; None: 3 for vectors, 2 for images, which take longer, and 2 for
-        trees, whose rounds are soft and answer together by their mean. The
-        unlabelled samples that look positive after a round, each to a member that was kept from
-        it, are not drawn towards the unlabelled anchor in the next (or, in soft rounds, each as
-        far as it looks negative). There is no next round if none of them, or nearly all, look
-        positive. One member is not enough for rounds that leave out, so it trains one, as the
-        paper does. Rounds draw the classes apart: where these truly overlap, probabilities are
-        better calibrated after 1.
+        trees, which answer by the mean of their rounds. In a
+        further round an unlabelled sample is drawn as far towards the positives' anchor as it
+        looked positive after the round before, where possible to a member that was kept from it.
+        There is no next round if none looks positive. 1 is the paper's.
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples.
     learning_rate : float, default=0.001
-        Of Adam; for matrices and filters Muon's is 20 times as large, that of trees 50 to 150
-        times.
+        Of Adam; that of Muon, for matrices and filters, is 20 times as large, that of trees 50
+        to 150 times.
     dropout : float or None, default=None
-        None: 0.5 of the units for "mlp" and 0.1 of the feature maps for "conv"; from 3,000
-        samples on 0.25 and none.
+        None: up to 1,000 samples 0.5 of the units for "mlp" and 0.1 of the feature maps for
+        "conv"; ever fewer with more, down to 0.25 from 9,000 and none from 6,000 on.
     holdout : float, default=0.15
         Share of labelled positives and of unlabelled samples that is never trained on. It decides
-        when to stop and calibrates the probabilities. Several members share all samples out
-        instead. 0, or sets so small that fewer than 4 samples would be kept: training samples
-        take that part.
+        when to stop and calibrates the probabilities. Of several members each is kept from a fifth
+        instead (of more than five, from its part). 0, or sets so small that fewer than 4 samples
+        would be kept: training samples take that part.
     patience : int, default=5
         Checks without improvement after which a round ends.
     max_epochs : int or None, default=None
@@ -139,7 +149,7 @@ class VQKMeansClassifier(
     positive_share_ : float
         Share of the unlabelled samples that is called positive.
     variant_ : Variant
-        The form that was fitted.
+        The form that was fitted, its optimiser resolved.
     decision_rule_ : DecisionRule
         How s(x) or the codes of a sample become its score.
     network_ : torch.nn.Module
@@ -156,6 +166,8 @@ class VQKMeansClassifier(
         Why the last round ended.
     n_steps_ : int
         Steps taken in all rounds.
+    max_steps_ : int
+        Bound on the steps of a round: ``max_steps``, or what ``max_seconds`` came to.
     n_holdout_ : tuple of int
         Labelled positives and unlabelled samples that some member was kept from.
     holdout_projections_, holdout_log_odds_ : tuple of two ndarray
@@ -215,9 +227,11 @@ class VQKMeansClassifier(
     encoder: Any = "auto"
     augment: str = "auto"
     max_steps: int = 4000
+    max_seconds: float | None = None
     n_members: int | None = None
     random_state: Any = None
     device: str = "auto"
+    precision: str = "auto"
     verbose: int = 0
     n_rounds: int | None = None
     batch_size: int = 128
@@ -241,6 +255,7 @@ class VQKMeansClassifier(
     n_holdout_: tuple[int, int] = field(init=False)
     n_members_: int = field(init=False)
     n_steps_: int = field(init=False)
+    max_steps_: int = field(init=False)
     network_: VQNetwork | TreeNetwork = field(init=False)
     positive_share_: float = field(init=False)
     stop_reason_: str = field(init=False)
@@ -248,6 +263,8 @@ class VQKMeansClassifier(
     tree_sizes_: TreeSizes = field(init=False)
     variant_: Variant = field(init=False)
     _device: torch.device = field(init=False)
+    columns_: ColumnPlan | None = field(init=False, default=None)
+    table_inputs_: TableInputs | None = field(init=False, default=None)
     _dropout: float = field(init=False)
     _folded: VQNetwork | TreeNetwork = field(init=False)
 
@@ -258,8 +275,10 @@ class VQKMeansClassifier(
         "decision_rule_", "variant_", "_dropout",
     )  # fmt: skip
     _records: ClassVar[tuple[type, ...]] = (
-        History, DecisionRule, Clusters, Posterior, Variant, TreeSizes,
+        History, DecisionRule, Clusters, Posterior, Variant, TreeSizes, TableInputs, Column,
+        ColumnPlan,
     )  # fmt: skip
+    _takes_gaps: ClassVar[bool] = True
 
     def fit(
         self,
@@ -269,6 +288,7 @@ class VQKMeansClassifier(
         callback: Callback | None = None,
         checkpoint_dir: str | os.PathLike[str] | None = None,
         on_interrupt: str = "raise",
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Train the encoder, cluster the unlabelled samples and name the positive cluster.
 
@@ -286,19 +306,23 @@ class VQKMeansClassifier(
         on_interrupt : {"raise", "keep-best"}
             Whether Ctrl-C ends the fit with KeyboardInterrupt, or training with the best check so
             far, if there is one: in a later round, that of the last round that was finished.
+        groups : array-like of shape (n,) or None
+            Which samples belong together, such as rows of one patient: an encoder that is kept
+            from one of them is kept from all, so that held-out scores are not too good.
 
         Returns
         -------
         self : VQKMeansClassifier
         """
         self._check_parameters()
-        request = FitRequest(callback, checkpoint_dir, on_interrupt)
+        request = FitRequest(callback, checkpoint_dir, on_interrupt, groups)
         request.check()
         source, labels = check_training_data(self, X, y)
         settings = self._settings(source)
         with opened_fit(
             self, source, labels, settings.spec, request, holdout=self.holdout
         ) as context:
+            context, settings = within_seconds(context, settings, self.max_seconds)
             if settings.trees is None:
                 train_round: TrainRound = partial(train_networks, context, settings)
             else:
@@ -321,7 +345,7 @@ class VQKMeansClassifier(
         scores : ndarray of shape (n_samples,)
         """
         source = check_prediction_data(self, X)
-        return self.decision_rule_.scores(self._folded, source, self._device)
+        return self.decision_rule_.scores(self._predictor(), source, self._device)
 
     def transform(self, X: ArrayLike) -> NDArray[Any]:
         """Return the learned representation: the K code indices of every sample.
@@ -351,7 +375,7 @@ class VQKMeansClassifier(
             the anchors; ``decision_rule_.log_odds`` turns them into scores.
         """
         source = check_prediction_data(self, X)
-        return self._folded.encode(source, None, self._device)
+        return self._predictor().encode(source, None, self._device)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name; ``deep`` adds the parts of the variant.
@@ -388,6 +412,18 @@ class VQKMeansClassifier(
         return self.history_.rounds()[-1]
 
     @property
+    def precision_(self) -> str:
+        """What ``precision`` comes to for these samples on this device."""
+        is_image = len(self.input_shape_) == 3
+        return resolve_precision(self.precision, self._device, is_image=is_image)
+
+    def _predictor(self) -> VQNetwork | TreeNetwork:
+        """Return the network for prediction, in the precision that the parameter says now."""
+        if isinstance(self._folded, VQNetwork):
+            self._folded.encoder.precision = self.precision_
+        return self._folded
+
+    @property
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[1])
 
@@ -405,13 +441,19 @@ class VQKMeansClassifier(
 
     def _settings(self, source: ArraySource) -> VQSettings:
         """Resolve the parameters for the data of a fit."""
-        variant, default = resolve_variant(self.variant), _ROUNDS_OF_VECTORS
-        if source.is_image:  # a third round gains little on images and costs as much as the others
-            default = _ROUNDS_OF_IMAGES
+        variant = resolve_variant(self.variant)
+        optimizer = resolve_optimizer(variant.optimizer, is_image=source.is_image)
+        variant = replace(variant, optimizer=optimizer)
+        # A third round gains little on images and costs as much as the others.
+        default = _ROUNDS_OF_IMAGES if source.is_image else _ROUNDS_OF_VECTORS
         n_members = count_members(self.n_members, source)
         dropout = resolve_dropout(self.dropout, source)
+        spec = self._spec(source.sample_shape, variant, dropout, n_members)
+        precision = resolve_precision(
+            self.precision, choose_device(self.device), is_image=source.is_image
+        )
         settings = VQSettings(
-            self._spec(source.sample_shape, variant, dropout, n_members),
+            spec._replace(precision=precision),
             variant,
             self.codebook_size,
             self.vector_dim,
@@ -431,7 +473,13 @@ class VQKMeansClassifier(
         self, shape: tuple[int, ...], variant: Variant, dropout: float, n_members: int
     ) -> EncoderSpec:
         output_dim = variant.output_dim(self.vector_dim)
-        return EncoderSpec(self.encoder, shape, output_dim, self.n_vectors, dropout, n_members)
+        encoder = self.encoder
+        if encoder == "auto" and len(shape) == 3:
+            encoder = variant.image_encoder
+        return EncoderSpec(
+            encoder, shape, output_dim, self.n_vectors, dropout, n_members,
+            inputs=self.table_inputs_,
+        )  # fmt: skip
 
     def _set_fitted(
         self,
@@ -446,6 +494,7 @@ class VQKMeansClassifier(
         training.history.mark_largest("center_distance", 5, "top_distance")
         self.history_, self.best_check_ = training.history, training.best_check
         self.n_steps_ = int(self.history_[-1]["step"])
+        self.max_steps_ = settings.max_steps
         self.stop_reason_ = stop_reason(training, settings.max_steps)
         self.network_, self._folded, self._device = training.state, last.network, context.device
         if isinstance(training.state, TreeNetwork):

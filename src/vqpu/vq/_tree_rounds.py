@@ -165,6 +165,15 @@ class TreeRounds:
         places = places_of_codes(self._settings.variant, this, self._context, looked_at)
         return self._build(arrays, places)
 
+    def try_out(self) -> int:
+        """Grow the trees up to the first check, look at them, and forget them; return how many."""
+        this = Round(1, self._context.split)
+        growth, codebook = self._make_growth(this), self._codebook()
+        growing = _Growing(self._context, self._settings, this, growth, codebook)
+        growing.grow(self._settings.variant.check_every or _TREES_PER_CHECK)
+        growing.check()
+        return growing.n_trees
+
     @property
     def _n_members(self) -> int:
         return self._context.split.n_members
@@ -234,8 +243,7 @@ class TreeRounds:
         source, settings = self._context.source, self._settings.trees
         assert settings is not None
         if self._binned is None:
-            categories = getattr(source, "categories", {})
-            self._binned = Binned(source.rows(), categories, settings)
+            self._binned = Binned(source.rows(), source.categories, settings)
         tasks = [
             _task(this.split.training_sets(member), this.shares, self._context.seed, member)
             for member in range(self._n_members)
@@ -380,7 +388,7 @@ def columns_of(source: ArraySource) -> Columns:
             " Check how X was read."
         )
     n_categories = np.zeros(len(low), dtype=np.int64)
-    for column, count in getattr(source, "categories", {}).items():
+    for column, count in source.categories.items():
         n_categories[column] = count
     is_known = np.isfinite(low) & np.isfinite(high)
     return Columns(np.where(is_known, low, 0.0), np.where(is_known, high, 0.0), n_categories)

@@ -8,6 +8,7 @@ from typing import Any
 from vqpu.base._parameters import check_choice, check_real
 from vqpu.errors import ParameterError
 from vqpu.estimators._validation import check_parameters
+from vqpu.nn import IMAGE_ENCODERS
 from vqpu.training import SIGNALS
 from vqpu.vq._decision_rule import DECISIONS
 from vqpu.vq._network import ENCODINGS
@@ -49,14 +50,16 @@ class Variant:
     weight_average : float, default=0.99
         Decay of the moving average of the encoder, which is used for checks and predictions.
         0 turns it off.
-    optimizer : {"adam", "muon"}, default="adam"
+    optimizer : {"auto", "muon", "adam"}, default="auto"
         "muon" moves matrices and filters along their orthogonalised momentum, at 20 times the
-        learning rate, and has Adam for the rest.
-    rounds : {"leave-out", "soft"}, default="leave-out"
-        What a further round does with unlabelled samples that look positive: leave them out, or
-        draw every unlabelled sample to c_1 + q(x) (c_m - c_1), q being its probability after the
-        round before. One member is enough for the latter. Trees always train soft rounds, and
-        answer by the mean of all of them.
+        learning rate, and has Adam for the rest. "auto" takes it for images, and "adam" for
+        vectors, where it gains nothing.
+    rounds : {"soft", "leave-out"}, default="soft"
+        What a further round does: draw every unlabelled sample to c_1 + q(x) (c_m - c_1), q being
+        its probability after the round before, or leave out those that look positive. The latter
+        needs five members. Trees always train soft rounds, and answer by the mean of all of them.
+    image_encoder : {"conv", "vqvae"}, default="conv"
+        What ``encoder="auto"`` is for images.
     n_init : int, default=4
         Starts of K-means.
     check_every : int or None, default=None
@@ -73,8 +76,9 @@ class Variant:
     stopping_signal: str = "holdout-loss"
     schedule: str = "cosine"
     weight_average: float = 0.99
-    optimizer: str = "adam"
-    rounds: str = "leave-out"
+    optimizer: str = "auto"
+    rounds: str = "soft"
+    image_encoder: str = "conv"
     n_init: int = 4
     check_every: int | None = None
 
@@ -106,7 +110,8 @@ class Variant:
                    open_high=False, optional=True)  # fmt: skip
         check_choice("stopping_signal", self.stopping_signal, tuple(SIGNALS))
         check_choice("decision", self.decision, DECISIONS)
-        check_choice("rounds", self.rounds, ("leave-out", "soft"))
+        check_choice("rounds", self.rounds, ("soft", "leave-out"))
+        check_choice("image_encoder", self.image_encoder, IMAGE_ENCODERS)
         if self.anchor_mean == 0 and self.encoding != "codes":
             raise ParameterError(
                 "anchor_mean must differ from 0 for continuous encodings: both targets would be "
@@ -124,6 +129,8 @@ VARIANTS = {
         stopping_signal="center-distance",
         schedule="constant",
         weight_average=0.0,
+        optimizer="adam",
+        image_encoder="vqvae",
     ),
     "constant": Variant(encoding="constant"),
     "distribution": Variant(encoding="distribution"),

@@ -223,8 +223,8 @@ def _report(broken: Sequence[Broken], n_files: int, on_broken: str) -> None:
 
 
 def _decode_chunk(paths: Sequence[Path], rule: ImageRule, on_broken: str) -> Chunk:
-    rows, names, broken = [], [], []
-    for path in paths:
+    rows, names, broken, places = [], [], [], []
+    for place, path in enumerate(paths):
         try:
             with open_image_file(path, rule) as file:
                 rows.append(decode_image(file, rule))
@@ -232,7 +232,8 @@ def _decode_chunk(paths: Sequence[Path], rule: ImageRule, on_broken: str) -> Chu
             if on_broken == "raise":
                 raise BrokenImageError(f"{path} cannot be used: {error}. {_REPAIR}") from error
             broken.append(Broken(str(path), str(error)))
+            places.append(place)
         else:
             names.append(str(path))
     X = np.stack(rows) if rows else np.empty((0, *rule.shape), np.uint8)
-    return Chunk(X, names, None, tuple(broken))
+    return Chunk(X, names, None, tuple(broken), broken_places=tuple(places))

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vqpu.base.columns._arrow import first_few as first_few
 from vqpu.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from vqpu.files.readers._schema import TableSchema
+    from vqpu.base.columns import ColumnPlan
 
 ON_BROKEN = ("raise", "skip")
 ARRAY_ENDINGS = (".npy", ".npz")
 _MOST_SIBLINGS = 1000  # names in a folder that a wrong one is compared with
 _NEAR = 0.85  # how similar a name must be to be asked for: endings alone are alike
-TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".feather", ".arrow")
+TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".feather", ".arrow", ".jsonl", ".xlsx")
+_PACKED = (".gz", ".zst")
+_PACKABLE = (".csv", ".tsv", ".jsonl")
+_MOST_PARTS = 10_000
 
 
 class Broken(NamedTuple):
@@ -49,16 +54,34 @@ class PUData(NamedTuple):
     names : sequence of length n
         Where each sample came from: a path, the value of the id column, or the row number.
     broken : tuple of Broken
-        Files or rows that were left out.
-    schema : TableSchema or None
+        Files that were left out.
+    plan : ColumnPlan or None
         How a table was encoded; needed again for prediction.
+    words : tuple of str or None
+        What a table calls its samples: the only other label, if there is one, and the positive.
     """
 
     X: NDArray[Any]
     y: NDArray[np.int8]
     names: Sequence[Any]
     broken: tuple[Broken, ...] = ()
-    schema: TableSchema | None = None
+    plan: ColumnPlan | None = None
+    words: tuple[str, str] | None = None
+
+
+class KeptColumn(NamedTuple):
+    """Values of an input column that go into the result.
+
+    Attributes
+    ----------
+    values : list
+        Booleans, numbers, text or None; of other types their text.
+    type : pyarrow.DataType
+        As the input has it.
+    """
+
+    values: list[Any]
+    type: Any
 
 
 class Chunk(NamedTuple):
@@ -72,17 +95,25 @@ class Chunk(NamedTuple):
     y : ndarray of int8, shape (n,), or None
         1 where the label column has the positive value, if one was asked for.
     broken : tuple of Broken
-        Files or rows met in this part of the stream that were left out.
+        Files met in this part of the stream that cannot be used.
+    kept : dict of KeptColumn
+        Columns that were asked for; the one under "" has the rows' ids.
+    broken_places : tuple of int
+        Where broken files stand among all files of the chunk, if that is known.
     """
 
     X: NDArray[Any]
     names: Sequence[Any]
     y: NDArray[np.int8] | None = None
     broken: tuple[Broken, ...] = ()
+    kept: Mapping[str, KeptColumn] = MappingProxyType({})
+    broken_places: tuple[int, ...] = ()
 
 
 def kind_of(path: str | Path) -> str:
-    """Return "images" for a folder, "array" or "table" for a file, by its ending.
+    """Return "images" for a folder of them, "array" or "table" for a file, by its ending.
+
+    A folder that holds tables and no image is one table in parts.
 
     Examples
     --------
@@ -93,9 +124,9 @@ def kind_of(path: str | Path) -> str:
     """
     path = Path(path)
     if os.path.isdir(path):  # False, not an error, where it may not be looked at
-        return "images"
+        return "table" if table_parts(path) else "images"
     check_regular_file(path)
-    ending = path.suffix.lower()
+    ending = table_ending(path)
     if ending in ARRAY_ENDINGS:
         return "array"
     if ending in TABLE_ENDINGS:
@@ -104,6 +135,42 @@ def kind_of(path: str | Path) -> str:
         f"{path} has an ending that says nothing to vqpu. Expected a folder of images, an array "
         f"({', '.join(ARRAY_ENDINGS)}) or a table ({', '.join(TABLE_ENDINGS)})."
     )
+
+
+def table_ending(path: str | Path) -> str:
+    """Return the ending that says what a file is; that of a packed one is before it.
+
+    Examples
+    --------
+    >>> table_ending("a.csv.gz"), table_ending("a.GZ")
+    ('.csv', '.gz')
+    """
+    endings = [ending.lower() for ending in Path(path).suffixes[-2:]]
+    if len(endings) == 2 and endings[1] in _PACKED and endings[0] in _PACKABLE:
+        return endings[0]
+    return endings[-1] if endings else ""
+
+
+def table_parts(path: str | Path) -> list[Path]:
+    """Return the tables in a folder, sorted; none if there are other files or folders in it.
+
+    Names that begin with a point or an underscore, as writers of parts leave them, do not count.
+
+    Parameters
+    ----------
+    path : path
+    """
+    if not os.path.isdir(path):
+        return []
+    parts: list[Path] = []
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.name.startswith((".", "_")):
+                continue
+            if table_ending(entry.name) not in TABLE_ENDINGS or len(parts) == _MOST_PARTS:
+                return []
+            parts.append(Path(entry.path))
+    return sorted(parts)
 
 
 def check_regular_file(path: Path) -> None:
@@ -156,16 +223,3 @@ def describe_broken(broken: Sequence[Broken], total: int, kind: str) -> str:
     named = "; ".join(f"{name}: {reason}" for name, reason in broken[:5])
     more = f"; and {len(broken) - 5} more" if len(broken) > 5 else ""
     return f"{len(broken)} of {total} {kind} cannot be used ({named}{more})."
-
-
-def first_few(items: Sequence[object], limit: int = 5) -> str:
-    """Return the first items as text, with the number of those not shown.
-
-    Examples
-    --------
-    >>> first_few(["a", "b", "c"], limit=2)
-    "'a', 'b' and 1 more"
-    """
-    shown = ", ".join(repr(item) for item in items[:limit])
-    more = len(items) - limit
-    return f"{shown} and {more} more" if more > 0 else shown

@@ -1,26 +1,29 @@
-"""CSV, Parquet and Feather files as streams of record batches, in bounded memory."""
+"""Tables on disk as streams of record batches, in bounded memory."""
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from vqpu.errors import InputError, MissingDependencyError, VqpuError
-from vqpu.files.readers._samples import TABLE_ENDINGS, check_regular_file, first_few
+from vqpu.base.columns._arrow import require_pyarrow
+from vqpu.errors import InputError, VqpuError
+from vqpu.files.readers._samples import (
+    TABLE_ENDINGS,
+    check_regular_file,
+    first_few,
+    table_ending,
+    table_parts,
+)
 
 MOST_COLUMNS = 20_000
 _BATCH_VALUES = 1 << 20
 _MOST_ROWS = 1 << 16
-# Longest line of a CSV file; pyarrow reads blocks of this size and refuses lines beyond one.
-_CSV_BLOCK = 1 << 19
+_BATCH_BYTES = 1 << 25
 # A row group of Parquet or a batch of Feather may unpack to this many bytes, or to so many times
 # the file's. A batch is held whole, of a row group one page of a column, which is small as a rule.
 _MOST_UNPACKED = 1 << 27
 _GROUP_RATIO, _BATCH_RATIO = 100, 16
-_ARROW_TYPES = {"number": "float64", "boolean": "bool", "category": "string"}
 
 
 class TableFile(Protocol):
@@ -30,47 +33,61 @@ class TableFile(Protocol):
     ----------
     path : Path
     schema : pyarrow.Schema
-        Names and types as they are read.
+        Names and types as they are read at first; later batches may be text instead.
     """
 
     path: Path
     schema: Any
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        """Yield record batches of the given columns with at most ``rows`` rows."""
+        """Yield record batches of the given columns with about ``rows`` rows."""
 
 
 def open_table(
-    path: str | Path, *, text: Sequence[str] = (), kinds: dict[str, str] | None = None
+    path: str | Path, *, text: Sequence[str] = (), kinds: Mapping[str, str] | None = None
 ) -> TableFile:
-    """Open a table by its ending.
+    """Open a table by its ending, or a folder of tables as one.
 
     Parameters
     ----------
     path : path
     text : sequence of str
         Columns of a CSV file that are read as text, whatever they look like.
-    kinds : dict or None
-        Kinds of columns where they are known, so that CSV values are read as in training.
+    kinds : mapping or None
+        Kinds of columns where they are known, so that CSV values are read as in training:
+        "number", "boolean", and all others as text.
     """
     path = Path(path)
+    parts = table_parts(path)
+    if parts:
+        return _Parts(path, [open_table(part, text=text, kinds=kinds) for part in parts])
     check_regular_file(path)
-    ending = path.suffix.lower()
+    ending = table_ending(path)
     if ending not in TABLE_ENDINGS:
         raise InputError(f"{path} is no table: expected one of {', '.join(TABLE_ENDINGS)}.")
     require_pyarrow()
     try:
-        table: TableFile
-        if ending in (".csv", ".tsv"):
-            table = _CsvFile(path, text, kinds or {})
-        else:
-            table = _ParquetFile(path) if ending == ".parquet" else _FeatherFile(path)
+        table = _opened(path, ending, text, kinds or {})
     except VqpuError:
         raise
     except Exception as error:  # a parser on foreign bytes may raise anything
-        raise _unreadable(path, error) from error
-    _check_names(path, table.schema.names)
+        raise unreadable(path, error) from error
+    check_names(path, table.schema.names)
     return table
+
+
+def _opened(path: Path, ending: str, text: Sequence[str], kinds: Mapping[str, str]) -> TableFile:
+    from vqpu.files.readers._csvfile import CsvFile
+    from vqpu.files.readers._excelfile import ExcelFile
+    from vqpu.files.readers._jsonfile import JsonFile
+
+    if ending == ".parquet":
+        return _ParquetFile(path)
+    if ending in (".csv", ".tsv"):
+        return CsvFile(path, text, kinds)
+    if ending == ".xlsx":
+        return ExcelFile(path)
+    return JsonFile(path) if ending == ".jsonl" else _FeatherFile(path)
 
 
 def stream(table: TableFile, columns: Sequence[str], width: int) -> Iterator[Any]:
@@ -84,81 +101,27 @@ def stream(table: TableFile, columns: Sequence[str], width: int) -> Iterator[Any
     except VqpuError:
         raise
     except Exception as error:
-        raise _unreadable(table.path, error, table.schema.names) from error
+        raise unreadable(table.path, error) from error
 
 
-def require_pyarrow() -> None:
-    """Raise in one sentence if pyarrow is not installed."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Reading tables needs pyarrow: pip install 'vqpu[tables]'."
-        ) from error
+class _Parts:
+    """Several files with the same columns, one after the other."""
 
+    def __init__(self, path: Path, tables: Sequence[TableFile]) -> None:
+        self.path, self._tables = path, tables
+        self.schema = tables[0].schema
+        names = set(self.schema.names)
+        for table in tables[1:]:
+            differing = sorted(names ^ set(table.schema.names))
+            if differing:
+                raise InputError(
+                    f"{table.path} differs from {tables[0].path} in having or lacking "
+                    f"{first_few(differing)}. All parts of a table must have the same columns."
+                )
 
-class _CsvFile:
-    """Values are read as in the first block; whole numbers as float64, since 1.5 may follow 1."""
-
-    def __init__(self, path: Path, text: Sequence[str], kinds: dict[str, str]) -> None:
-        import pyarrow as pa
-
-        self.path = path
-        self._delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-        header = self._check_first_line()
-        fixed = {name: pa.type_for_alias(_ARROW_TYPES[kind]) for name, kind in kinds.items()}
-        fixed |= {name: pa.string() for name in text}
-        try:
-            with self._open(fixed, None) as reader:
-                first = next(iter(reader), None)
-        except pa.ArrowException as error:
-            raise _unreadable(path, error, header) from error
-        if first is None or not first.num_rows:
-            raise InputError(f"{path} has no rows.")
-        for name, values in zip(first.schema.names, first.columns, strict=True):
-            if pa.types.is_binary(values.type):
-                raise InputError(f"Column {name!r} of {path} is not UTF-8: save the file as UTF-8.")
-            if pa.types.is_integer(values.type) and _fit_float64(values):
-                fixed[name] = pa.float64()
-        self.schema = pa.schema([(f.name, fixed.get(f.name, f.type)) for f in first.schema])
-
-    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:  # noqa: ARG002
-        types = {field.name: field.type for field in self.schema}
-        with self._open(types, columns) as reader:
-            yield from reader
-
-    def _open(self, types: dict[str, Any], columns: Sequence[str] | None) -> Any:
-        from pyarrow import csv as arrow_csv
-
-        return arrow_csv.open_csv(
-            self.path,
-            read_options=arrow_csv.ReadOptions(block_size=_CSV_BLOCK, use_threads=False),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=self._delimiter, newlines_in_values=True
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=types, include_columns=columns, strings_can_be_null=True
-            ),
-        )
-
-    def _check_first_line(self) -> list[str]:
-        """Return the names of the columns, unless the file cannot be a table."""
-        with open(self.path, "rb") as file:
-            line = file.readline(_CSV_BLOCK)
-        if not line.strip():
-            raise InputError(f"{self.path} is empty: expected a line with the names of columns.")
-        if b"\0" in line:
-            raise InputError(f"{self.path} is no CSV file but binary. Is its ending right?")
-        if len(line) == _CSV_BLOCK:
-            raise InputError(f"{self.path} has a first line of more than {_CSV_BLOCK - 1} bytes.")
-        if self._delimiter.encode() not in line and b";" in line:
-            raise InputError(
-                f"{self.path} separates its columns by ';'. Save it with {self._delimiter!r} "
-                "between them."
-            )
-        _check_width(self.path, line.count(self._delimiter.encode()) + 1)
-        text = line.decode("utf-8-sig", errors="replace")
-        return next(csv.reader([text], delimiter=self._delimiter), [])
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        for table in self._tables:
+            yield from table.batches(columns, rows)
 
 
 class _ParquetFile:
@@ -174,10 +137,13 @@ class _ParquetFile:
         self.path = path
         with parquet.ParquetFile(path) as file:
             self.schema = file.schema_arrow
-            _check_width(path, file.metadata.num_columns)
-            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
-            largest = max((group.total_byte_size for group in groups), default=0)
+            check_width(path, file.metadata.num_columns)
+            groups = [*map(file.metadata.row_group, range(file.metadata.num_row_groups))]
+        sizes = [(group.total_byte_size, max(1, group.num_rows)) for group in groups]
+        largest = max((size for size, _ in sizes), default=0)
         _check_unpacked(path, largest, _GROUP_RATIO, "smaller row groups")
+        widest = max((size // rows for size, rows in sizes), default=0)
+        self._most_rows = max(1, _BATCH_BYTES // max(1, widest))
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
         import pyarrow as pa
@@ -193,7 +159,8 @@ class _ParquetFile:
         with parquet.ParquetFile(
             self.path, read_dictionary=text, buffer_size=1 << 16, pre_buffer=False
         ) as file:
-            yield from file.iter_batches(rows, columns=list(columns), use_threads=False)
+            most = min(rows, self._most_rows)
+            yield from file.iter_batches(most, columns=list(columns), use_threads=False)
 
 
 class _FeatherFile:
@@ -211,7 +178,7 @@ class _FeatherFile:
         with pa.OSFile(str(path)) as file, pa.ipc.open_file(file) as reader:
             self.schema = reader.schema
             n_batches = reader.num_record_batches
-        _check_width(path, len(self.schema))
+        check_width(path, len(self.schema))
         file_format = dataset.IpcFileFormat()
         n_rows = file_format.make_fragment(str(path), fs.LocalFileSystem()).count_rows()
         n_bits = n_rows * sum(_bits_of(field.type) for field in self.schema)
@@ -248,24 +215,16 @@ def _check_unpacked(path: Path, n_bytes: int, ratio: int, advice: str) -> None:
         )
 
 
-def _fit_float64(integers: Any) -> bool:
-    """Whether no integer is too long, as ids are; those keep their type and are refused later."""
-    import pyarrow as pa
-
-    try:
-        integers.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _check_names(path: Path, names: Sequence[str]) -> None:
+def check_names(path: Path, names: Sequence[str]) -> None:
+    """Raise if two columns have one name."""
     if len(set(names)) != len(names):
-        repeated = sorted({name for name in names if names.count(name) > 1})
+        seen: set[str] = set()
+        repeated = sorted({name for name in names if name in seen or seen.add(name)})  # type: ignore[func-returns-value]
         raise InputError(f"{path} has columns with the same name: {first_few(repeated)}.")
 
 
-def _check_width(path: Path, n_columns: int) -> None:
+def check_width(path: Path, n_columns: int) -> None:
+    """Raise if a table has more columns than can be read."""
     if n_columns > MOST_COLUMNS:
         raise InputError(
             f"{path} has {n_columns} columns; at most {MOST_COLUMNS} can be read. Save such data "
@@ -273,11 +232,7 @@ def _check_width(path: Path, n_columns: int) -> None:
         )
 
 
-def _unreadable(path: Path, error: Exception, names: Sequence[str] = ()) -> InputError:
-    def named(match: re.Match[str]) -> str:
-        place = int(match[1])
-        return f"column {names[place]!r}" if place < len(names) else match[0]
-
-    # pyarrow counts the columns of a CSV file from 0.
-    text = re.sub(r"CSV column #(\d+)", named, " ".join(str(error).split()))[:300]
-    return InputError(f"{path} cannot be read as {path.suffix.lower()[1:]}: {text}")
+def unreadable(path: Path, error: Exception) -> InputError:
+    """Return what is said of a file that its parser cannot read."""
+    text = " ".join(str(error).split())[:300]
+    return InputError(f"{path} cannot be read as {table_ending(path)[1:] or 'a table'}: {text}")

@@ -1,0 +1,100 @@
+"""What was met in cells that were not as expected: counted by column, told in sentences."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from vqpu.base.columns._arrow import first_few
+from vqpu.errors import ColumnWarning
+
+if TYPE_CHECKING:
+    from vqpu.base.columns._plan import ColumnPlan
+
+_WORDS = {
+    "number": "are no numbers and count as missing",
+    "boolean": "are neither true nor false and count as missing",
+    "date": "are no dates and count as missing",
+    "infinite": "are infinite and count as missing",
+    "unseen": "were not seen often enough in training and count as 'other'",
+    "length": "are lists of another length and count as missing",
+}
+_MOST_EXAMPLES = 3
+_LONGEST = 40
+
+
+class Notes:
+    """Counts of odd cells by column and kind, with a few examples.
+
+    Examples
+    --------
+    >>> notes = Notes()
+    >>> notes.add("size", "number", 2, ["?"])
+    >>> notes.sentences()
+    ["Cells of 'size' that are no numbers and count as missing: 2, such as '?'."]
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[str, str], int] = {}
+        self._examples: dict[tuple[str, str], list[str]] = {}
+        self.n_cells = 0
+
+    def warn(self, stacklevel: int, *, plan: ColumnPlan | None = None) -> None:
+        """Issue one warning with all sentences, if there are any.
+
+        Parameters
+        ----------
+        stacklevel : int
+            Of the caller of this method.
+        plan : ColumnPlan or None
+            Of a fit: the columns that it leaves out are told too.
+        """
+        told = self.sentences(of_training=plan is not None)
+        if plan is not None and plan.left_out:
+            left_out = [f"{name!r} ({reason})" for name, reason in plan.left_out[:10]]
+            more = len(plan.left_out) - 10
+            n_columns = len(plan.left_out) + len(plan.columns)
+            told.insert(
+                0,
+                f"Left out: {len(plan.left_out)} of {n_columns} columns: {'; '.join(left_out)}"
+                f"{f'; and {more} more' if more > 0 else ''}.",
+            )
+        if told:
+            warnings.warn(" ".join(told), ColumnWarning, stacklevel=stacklevel + 1)
+
+    def add(self, column: str, kind: str, count: int, examples: list[Any]) -> None:
+        """Count cells of one kind of a column."""
+        if not count:
+            return
+        key = column, kind
+        self.n_cells += count
+        self._counts[key] = self._counts.get(key, 0) + count
+        known = self._examples.setdefault(key, [])
+        for example in map(str, examples):
+            if len(known) < _MOST_EXAMPLES and example[:_LONGEST] not in known:
+                known.append(example[:_LONGEST])
+
+    @property
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Counts by kind and column, ready for JSON."""
+        found: dict[str, dict[str, int]] = {}
+        for (column, kind), count in self._counts.items():
+            found.setdefault(kind, {})[column] = count
+        return found
+
+    def sentences(self, *, of_training: bool = False) -> list[str]:
+        """Return a sentence for every column and kind.
+
+        Parameters
+        ----------
+        of_training : bool
+            Whether rare values, which are pooled by design, are passed over.
+        """
+        told = []
+        for (column, kind), count in self._counts.items():
+            if of_training and kind == "unseen":
+                continue
+            examples = self._examples[column, kind]
+            such = f", such as {first_few(examples)}" if examples and kind != "infinite" else ""
+            told.append(f"Cells of {column!r} that {_WORDS[kind]}: {count}{such}.")
+        return told

@@ -1,0 +1,232 @@
+"""CSV files: their separator found, read by type as long as cells fit, as text from there on."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vqpu.errors import InputError
+from vqpu.files.readers._tablefiles import check_width, unreadable
+
+# Longest line of a CSV file; pyarrow reads blocks of this size and refuses lines beyond one.
+CSV_BLOCK = 1 << 19
+_SEPARATORS = (",", ";", "\t", "|")
+_ARROW_TYPES = {"number": "float64", "boolean": "bool"}
+_DECIMAL_COMMA = re.compile(rb'[;\n"]-?\d+,\d+["\r\n;]')
+_DECIMAL_POINT = re.compile(rb'[;\n"]-?\d+\.\d+["\r\n;]')
+_FEW_VALUES = 1 << 16  # batches of wide tables are joined up to so many
+# A packed file may unpack to this many bytes, or to so many times its own.
+_MOST_UNPACKED, _RATIO = 1 << 32, 200
+
+
+class CsvFile:
+    """A CSV file, packed (.gz, .zst) or not.
+
+    Types are those of the first block, whole numbers as float64, since 1.5 may follow 1. From the
+    first cell that does not fit its type on, all columns come as text, and whoever reads them
+    decides what the cell is.
+
+    Parameters
+    ----------
+    path : Path
+    text : sequence of str
+        Columns that are read as text.
+    kinds : mapping of str
+        Kinds of columns where they are known.
+    """
+
+    def __init__(self, path: Path, text: Sequence[str], kinds: Mapping[str, str]) -> None:
+        import pyarrow as pa
+
+        self.path = path
+        start = self._read_start()
+        header = self._check_first_line(start)
+        self._decimal = "."
+        if self._delimiter == ";" and _DECIMAL_COMMA.search(start):
+            self._decimal = "." if _DECIMAL_POINT.search(start) else ","
+        fixed = {
+            name: pa.type_for_alias(_ARROW_TYPES.get(kind, "string"))
+            for name, kind in kinds.items()
+        }
+        fixed |= {name: pa.string() for name in text}
+        first = self._first_batch(fixed, header)
+        if first is None or not first.num_rows:
+            raise InputError(f"{path} has no rows.")
+        for name, values in zip(first.schema.names, first.columns, strict=True):
+            if pa.types.is_binary(values.type):
+                raise InputError(f"Column {name!r} of {path} is not UTF-8: save the file as UTF-8.")
+            if pa.types.is_integer(values.type) and _fit_float64(values):
+                fixed[name] = pa.float64()
+            elif pa.types.is_null(values.type):  # values may follow in later blocks
+                fixed[name] = pa.string()
+        self.schema = pa.schema([(f.name, fixed.get(f.name, f.type)) for f in first.schema])
+
+    def _first_batch(self, fixed: dict[str, Any], header: list[str]) -> Any:
+        import pyarrow as pa
+
+        try:
+            with self._open(fixed, None) as reader:
+                return next(iter(reader), None)
+        except pa.ArrowInvalid as error:
+            if not _is_conversion(error):
+                raise unreadable(self.path, error) from error
+            with self._open(dict.fromkeys(header, pa.string()), None) as reader:
+                return next(iter(reader), None)
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:  # noqa: ARG002
+        """Yield record batches of the given columns."""
+        yield from self._counted(_joined(self._batches(columns), len(columns)))
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        types, n_done = {field.name: field.type for field in self.schema}, 0
+        try:
+            with self._open(types, columns) as reader:
+                for batch in reader:
+                    yield batch
+                    n_done += batch.num_rows
+            return
+        except pa.ArrowInvalid as error:
+            if not _is_conversion(error):
+                raise
+        yield from self._as_text(columns, n_done)
+
+    def _as_text(self, columns: Sequence[str], n_done: int) -> Iterator[Any]:
+        """Read the file again, from a row on, with every column as text."""
+        import pyarrow as pa
+
+        numbers = [f.name for f in self.schema if pa.types.is_floating(f.type)]
+        with self._open(dict.fromkeys(self.schema.names, pa.string()), columns) as reader:
+            start = 0
+            for batch in reader:
+                stop = start + batch.num_rows
+                if stop > n_done:
+                    rest = batch.slice(max(0, n_done - start))
+                    yield rest if self._decimal == "." else _with_points(rest, numbers)
+                start = stop
+
+    def _counted(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Give batches until a packed file has unpacked to more than it may."""
+        size, n_bytes = self.path.stat().st_size, 0
+        for batch in batches:
+            n_bytes += batch.nbytes
+            if n_bytes > max(_MOST_UNPACKED, _RATIO * size) and self._is_packed:
+                raise InputError(
+                    f"{self.path} has {size} bytes and unpacks to more than {n_bytes}. Unpack it "
+                    "yourself if it is really so large."
+                )
+            yield batch
+
+    @property
+    def _is_packed(self) -> bool:
+        return self.path.suffix.lower() in (".gz", ".zst")
+
+    def _open(self, types: dict[str, Any], columns: Sequence[str] | None) -> Any:
+        from pyarrow import csv as arrow_csv
+
+        return arrow_csv.open_csv(
+            str(self.path),
+            read_options=arrow_csv.ReadOptions(block_size=CSV_BLOCK, use_threads=False),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=self._delimiter, newlines_in_values=True
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=types,
+                include_columns=columns,
+                strings_can_be_null=True,
+                decimal_point=self._decimal,
+            ),
+        )
+
+    def _read_start(self) -> bytes:
+        import pyarrow as pa
+
+        with pa.input_stream(str(self.path)) as file:  # unpacks by the ending
+            start: bytes = file.read(CSV_BLOCK)
+        return start
+
+    def _check_first_line(self, start: bytes) -> list[str]:
+        """Find the separator and return the names of columns, unless the file is no table."""
+        line = start.split(b"\n", 1)[0]
+        if not line.strip():
+            raise InputError(f"{self.path} is empty: expected a line with the names of columns.")
+        if b"\0" in line:
+            raise InputError(f"{self.path} is no CSV file but binary. Is its ending right?")
+        if len(line) == CSV_BLOCK:
+            raise InputError(f"{self.path} has a first line of more than {CSV_BLOCK - 1} bytes.")
+        text = line.decode("utf-8-sig", errors="replace")
+        self._delimiter = _separator(text, "\t" if ".tsv" in self.path.suffixes else ",")
+        check_width(self.path, text.count(self._delimiter) + 1)
+        return next(csv.reader([text], delimiter=self._delimiter), [])
+
+
+def _separator(line: str, default: str) -> str:
+    """Return what separates the names of columns; what stands in quotes does not count.
+
+    Examples
+    --------
+    >>> _separator('a;"b,c,d";e', ",")
+    ';'
+    """
+    outside = re.sub(r'"[^"]*"', "", line)
+    counts = {mark: outside.count(mark) for mark in dict.fromkeys((default, *_SEPARATORS))}
+    return max(counts, key=lambda mark: counts[mark]) if any(counts.values()) else default
+
+
+def _is_conversion(error: Exception) -> bool:
+    return "conversion error" in str(error)
+
+
+def _joined(batches: Iterator[Any], width: int) -> Iterator[Any]:
+    """Join small batches of wide tables, which cost the same as large ones."""
+    import pyarrow as pa
+
+    waiting: list[Any] = []
+    for batch in batches:
+        if waiting and batch.schema != waiting[0].schema:
+            yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
+            waiting = []
+        if batch.num_rows:
+            waiting.append(batch)
+        if sum(part.num_rows for part in waiting) * width >= _FEW_VALUES:
+            yield from _as_one(waiting)
+            waiting = []
+    yield from _as_one(waiting)
+
+
+def _as_one(batches: list[Any]) -> Iterator[Any]:
+    import pyarrow as pa
+
+    if len(batches) > 1:
+        yield from pa.Table.from_batches(batches).combine_chunks().to_batches()
+    else:
+        yield from batches
+
+
+def _with_points(batch: Any, names: Sequence[str]) -> Any:
+    """Return a batch of text whose numbers have a point where they had a comma."""
+    import pyarrow.compute as pc
+
+    for name in names:
+        place = batch.schema.get_field_index(name)
+        if place >= 0:
+            values = pc.replace_substring_regex(
+                batch.column(place), r"^(\s*[-+]?\d*),(\d)", r"\1.\2"
+            )
+            batch = batch.set_column(place, name, values)
+    return batch
+
+
+def _fit_float64(integers: Any) -> bool:
+    """Whether no integer is too long, as ids are; those keep their type and are refused later."""
+    import pyarrow as pa
+
+    try:
+        integers.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True

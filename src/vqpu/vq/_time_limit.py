@@ -1,0 +1,93 @@
+"""How many steps a time holds: measured before the fit, so that the fit itself knows no clock."""
+
+from __future__ import annotations
+
+import time
+
+from vqpu.persistence._checkpoints import CheckpointFolder, stored_value
+from vqpu.training import FitContext, RowMaker, plan_budget, take_step
+from vqpu.vq._check import Checker
+from vqpu.vq._network import VQNetwork
+from vqpu.vq._objective import make_optimizer
+from vqpu.vq._rounds import Round, VQSettings, make_objective
+from vqpu.vq._tree_rounds import TreeRounds
+
+_KEY = "steps of a round in max_seconds"
+_UNTIMED, _TIMED = 2, 5
+_FEWEST_STEPS = 20
+_RESERVE = 0.9  # the share that is planned; other work on the machine takes the rest
+
+
+def within_seconds(
+    context: FitContext, settings: VQSettings, seconds: float | None
+) -> tuple[FitContext, VQSettings]:
+    """Return a fit whose rounds have as many steps as the time holds, but at most ``max_steps``.
+
+    The steps are planned from the measured time of a few, which are thrown away. The same fit with
+    that ``max_steps`` ends the same, bit for bit; so does one that goes on from checkpoints, as
+    these know the plan.
+
+    Parameters
+    ----------
+    context : FitContext
+    settings : VQSettings
+    seconds : float or None
+        None: no limit.
+    """
+    if seconds is None:
+        return context, settings
+    folder = context.checkpoints
+    planned = None if folder is None else stored_value(folder.path, _KEY)
+    if planned is None:
+        planned = _plan(context, settings, seconds)
+    if folder is not None:
+        known = CheckpointFolder(folder.path, {**folder.identity, _KEY: planned})
+        context = context._replace(checkpoints=known)
+    return context, settings._replace(max_steps=min(planned, settings.max_steps))
+
+
+def _plan(context: FitContext, settings: VQSettings, seconds: float) -> int:
+    """Return how many steps, or trees, a round may have."""
+    start = time.perf_counter()
+    measure = _seconds_per_step if settings.trees is None else _seconds_per_tree
+    per_step = measure(context, settings)
+    left = _RESERVE * (seconds - (time.perf_counter() - start)) / settings.n_rounds
+    return max(_FEWEST_STEPS, int(left / per_step))
+
+
+def _seconds_per_tree(context: FitContext, settings: VQSettings) -> float:
+    start = time.perf_counter()
+    n_trees = TreeRounds(context, settings).try_out()
+    return (time.perf_counter() - start) / n_trees
+
+
+def _seconds_per_step(context: FitContext, settings: VQSettings) -> float:
+    """Return the seconds of a step, its part of a check included."""
+    first = Round(1, context.split)
+    objective, variant = make_objective(context, settings, first), settings.variant
+    optimizer = make_optimizer(
+        objective.network,
+        variant.optimizer,
+        settings.learning_rate,
+        variant.codebook_update,
+        variant.codebook_rate,
+    )
+    for step in range(_UNTIMED + _TIMED):
+        if step == _UNTIMED:
+            start = time.perf_counter()
+        take_step(objective, optimizer, step)
+    stepped = time.perf_counter()
+    steps_per_epoch = objective.feeds[0].batches.steps_per_epoch
+    averaged = VQNetwork(
+        objective.average.averaged, objective.network.codebook, variant.encoding
+    ).eval()
+    Checker(context, first.split, averaged, variant, RowMaker(steps_per_epoch)).check(1, {})
+    checked = time.perf_counter()
+    budget = plan_budget(
+        steps_per_epoch,
+        max_steps=settings.max_steps,
+        max_epochs=settings.max_epochs,
+        check_every=variant.check_every,
+        schedule=variant.schedule,
+    )
+    return (stepped - start) / _TIMED + (checked - stepped) / budget.check_every
