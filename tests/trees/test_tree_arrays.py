@@ -186,8 +186,9 @@ def test_arrays_that_are_no_trees__refused(name: str) -> None:
 
 
 def test_members_that_do_not_share_out__refused() -> None:
-    with pytest.raises(ModelFileError, match="1 trees cannot be shared out among 2"):
-        check_trees(by_hand(), 2, 2)
+    for n_members in (2, 0, -1):
+        with pytest.raises(ModelFileError, match=f"cannot be shared out among {n_members} mem"):
+            check_trees(by_hand(), n_members, 2)
 
 
 def test_blank_trees__shapes_and_types_of_grown_ones() -> None:

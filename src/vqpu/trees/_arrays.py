@@ -181,7 +181,7 @@ def check_trees(arrays: TreeArrays, n_members: int, n_features: int) -> None:
     n_members, n_features : int
     """
     leaves, n_nodes = arrays.tree_leaves, len(arrays.feature)
-    if len(leaves) == 0 or len(leaves) % n_members:
+    if len(leaves) == 0 or n_members < 1 or len(leaves) % n_members:
         raise _refusal(f"{len(leaves)} trees cannot be shared out among {n_members} members")
     if not ((leaves >= 1) & (leaves <= MOST_LEAVES)).all():
         raise _refusal(f"a tree must have 1 to {MOST_LEAVES} leaves")
