@@ -85,7 +85,7 @@ def small_method(name: str) -> Any:
     if name == "vq":
         return small_model(**ROUNDS)
     if name == TREES:
-        return small_model(encoder="trees", rounds="soft", n_members=2, n_rounds=3)
+        return small_model(encoder="trees", n_members=2, n_rounds=3)
     method = find_method(name)
     assert method is not None
     kind = method.load_class()

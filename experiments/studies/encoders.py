@@ -105,8 +105,8 @@ def oracle(sample: Sample, alpha: float, seed: int) -> Scored:
 
 METHODS: dict[str, Callable[[Sample, float, int], Scored]] = {
     "trees": vq(encoder="trees", n_rounds=1),
-    "trees-2": vq(encoder="trees", n_rounds=2, variant__rounds="soft"),
-    "trees-3": vq(encoder="trees", n_rounds=3, variant__rounds="soft"),
+    "trees-2": vq(encoder="trees", n_rounds=2),
+    "trees-3": vq(encoder="trees", n_rounds=3),
     "naive": naive,
     "elkan-noto": elkan_noto,
     "oracle": oracle,

@@ -86,7 +86,7 @@ def grown(n: int = 400, n_trees: int = 30) -> tuple[Growth, Floats]:
     y = (X[:, 0] > 0) + (X[:, 2] % 3 == 0) + 0.1 * rng.normal(size=n)
     X[rng.random(X.shape) < 0.1] = NAN
     X[:, 3] = rng.normal(size=n) + 5  # never missing
-    binned = Binned(X, {2: 40}, GrowthSettings(0.1, 8, 5))
+    binned = Binned(X, {2: 40}, GrowthSettings(0.1, 30, 8, 5))
     rows = [np.flatnonzero(np.arange(n) % 3 != member) for member in range(3)]
     growth = Growth(binned, [Task(part, y[part], np.ones(len(part))) for part in rows])
     growth.grow(n_trees)
@@ -127,8 +127,8 @@ def test_growth__number_of_threads_changes_nothing() -> None:
     y = (X[:, 0] * X[:, 1] > 0).astype(float)
     found = []
     for n_threads in (1, 2):
-        binned = Binned(X, {}, GrowthSettings(0.1, 15, 5, n_threads))
-        growth = Growth(binned, [Task(np.arange(5_000), y, rng.random(5_000) * 0 + 1.5)])
+        binned = Binned(X, {}, GrowthSettings(0.1, 10, 15, 5, n_threads))
+        growth = Growth(binned, [Task(np.arange(5_000), y, np.full(5_000, 1.5), 7)] * 3)
         growth.grow(10)
         found.append(growth.arrays(10))
     for one, two in zip(*found, strict=True):
@@ -137,7 +137,7 @@ def test_growth__number_of_threads_changes_nothing() -> None:
 
 def test_growth__no_split__ends_and_is_filled_up() -> None:
     X = np.arange(8.0)[:, None]
-    binned = Binned(X, {}, GrowthSettings(0.1, 8, 5))
+    binned = Binned(X, {}, GrowthSettings(0.1, 30, 8, 5))
     growth = Growth(binned, [Task(np.arange(8), np.arange(8) % 2 / 1.0, np.ones(8))] * 2)
     growth.grow(5)
     assert growth.is_grown

@@ -52,7 +52,7 @@ Table = tuple[Floats, NDArray[np.int64], NDArray[np.bool_]]
 @pytest.fixture(scope="module")
 def fitted(table: Table) -> VQKMeansClassifier:
     X, y, _ = table
-    return trees(max_steps=100).fit(X, y)
+    return trees(max_steps=100, n_rounds=1).fit(X, y)
 
 
 def test_fit__finds_hidden_positives(table: Table, fitted: VQKMeansClassifier) -> None:
@@ -110,19 +110,27 @@ def test_held_out__nobody_is_judged_by_trees_that_saw_him(table: Table) -> None:
     assert (held_out[:, None] == found).any(axis=1).all()
 
 
-def test_soft_rounds__draw_unlabelled_samples_to_their_probability(table: Table) -> None:
+def test_second_round__draws_unlabelled_samples_to_their_probability(table: Table) -> None:
     X, y, truth = table
-    model = trees(n_rounds=2, variant__rounds="soft", max_steps=60).fit(X, y)
-    assert model.n_rounds_ == 2
-    hidden = model.holdout_projections_[1][truth[y == 0]]
-    assert (
-        hidden.mean() > trees(max_steps=60).fit(X, y).holdout_projections_[1][truth[y == 0]].mean()
-    )
+    twice, once = (trees(max_steps=60, n_rounds=count).fit(X, y) for count in (2, 1))
+    hidden, before = (one.holdout_projections_[1][truth[y == 0]] for one in (twice, once))
+    assert hidden.mean() > before.mean()
 
 
-def test_leave_out_rounds__work_too(table: Table) -> None:
+def test_rounds__soft_and_two_by_default__answer_is_their_mean(table: Table) -> None:
     X, y, _ = table
-    assert trees(n_rounds=2).fit(X, y).n_rounds_ == 2
+    seen: list[CheckResult] = []
+    model = trees().fit(X, y, callback=seen.append)
+    assert model.n_rounds_ == 2
+    assert model.variant_.rounds == "soft"
+    projections = []
+    for number in (1, 2):
+        own = [check for check in seen if check.row["round"] == number]
+        best = min(own, key=lambda check: float(check.row["holdout_loss"]))
+        network: Any = best.network
+        projections.append(network.encode(ArraySource(X), None).member_projections)
+    mean = (projections[0] + projections[1]) / 2
+    np.testing.assert_allclose(model.encode(X).member_projections, mean, rtol=0, atol=1e-12)
 
 
 def test_same_seed__same_model_and_global_states_untouched(table: Table) -> None:
@@ -167,7 +175,7 @@ def test_missing_values__finite_projections(table: Table, fitted: VQKMeansClassi
 def test_callback__sees_a_network_that_scores(table: Table) -> None:
     X, y, _ = table
     seen: list[CheckResult] = []
-    model = trees(patience=1).fit(X, y, callback=seen.append)
+    model = trees(patience=1, n_rounds=1).fit(X, y, callback=seen.append)
     assert [check.row["step"] for check in seen] == model.history_.column("step")
     chosen = seen[model.best_check_]
     assert isinstance(chosen.network, TreeNetwork)
@@ -193,7 +201,7 @@ def test_interrupt__keeps_the_best_check(table: Table) -> None:
 
 def test_resume__after_a_finished_round__same_model(table: Table, tmp_path: Path) -> None:
     X, y, _ = table
-    parameters = {"n_rounds": 2, "variant__rounds": "soft"}
+    parameters = {"n_rounds": 2}
     whole = digest_of(trees(**parameters).fit(X, y), X)
 
     def die(check: CheckResult) -> None:

@@ -15,6 +15,7 @@ OUTPUTS: tuple[str, ...] = ("score", "probability", "projection", "codes")
 
 _OPSET, _TREE_OPSET = 20, 3
 _NO_CATEGORY = -1.0
+_ZERO = 1e-30  # LightGBM parts numbers from 0 by a threshold of 1e-35, and takes less for 0
 
 
 def tree_graph(model: VQKMeansClassifier, dtype: str) -> Any:
@@ -211,6 +212,7 @@ def tree_samples(network: TreeNetwork, n_samples: int, dtype: str) -> NDArray[An
         if len(asked):
             at = rng.random(n_samples) < 0.5
             samples[at, column] = rng.choice(asked, int(at.sum()))
+    samples[np.abs(samples) < _ZERO] = 0.0
     if np.issubdtype(dtype, np.integer):
         limits = np.iinfo(dtype)
         return np.ascontiguousarray(samples.round().clip(limits.min, limits.max), dtype=dtype)

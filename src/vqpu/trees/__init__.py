@@ -4,6 +4,7 @@ from vqpu.trees._arrays import TreeArrays as TreeArrays
 from vqpu.trees._arrays import TreeSizes as TreeSizes
 from vqpu.trees._arrays import blank_trees as blank_trees
 from vqpu.trees._arrays import check_trees as check_trees
+from vqpu.trees._arrays import mean_of_trees as mean_of_trees
 from vqpu.trees._growing import Binned as Binned
 from vqpu.trees._growing import Growth as Growth
 from vqpu.trees._growing import GrowthSettings as GrowthSettings

@@ -138,6 +138,24 @@ def join_trees(trees: list[TreeArrays]) -> TreeArrays:
     return TreeArrays(*map(np.concatenate, zip(*trees, strict=True)))
 
 
+def mean_of_trees(first: TreeArrays, second: TreeArrays, weight: float) -> TreeArrays:
+    """Return trees whose sum is a weighted mean of those of two sets.
+
+    Parameters
+    ----------
+    first, second : TreeArrays
+        Of as many members each.
+    weight : float
+        Of the second, from 0 to 1.
+    """
+    return join_trees(
+        [
+            first._replace(leaf_value=(1 - weight) * first.leaf_value),
+            second._replace(leaf_value=weight * second.leaf_value),
+        ]
+    )
+
+
 def constant_tree(value: float) -> TreeArrays:
     """Return a tree without a split.
 

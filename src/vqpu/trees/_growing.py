@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,9 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
+_SHRINKAGE = 10.0  # samples' worth of zeros in every leaf
+
+
 class GrowthSettings(NamedTuple):
     """How trees are grown.
 
@@ -22,14 +26,18 @@ class GrowthSettings(NamedTuple):
     ----------
     rate : float
         Share of a tree's own answer that is added.
+    n_trees : int
+        Of a member at most.
     n_leaves : int
         Of a tree at most.
     min_samples : int
         In a leaf.
     n_threads : int
+        In which members grow side by side, each in one.
     """
 
     rate: float
+    n_trees: int
     n_leaves: int
     min_samples: int
     n_threads: int = 1
@@ -54,7 +62,7 @@ class Task(NamedTuple):
 
 
 class Binned:
-    """Samples as LightGBM sees them: every column cut into at most 255 steps, once for all rounds.
+    """Samples as LightGBM sees them: every column cut into at most 127 steps, once for all rounds.
 
     Parameters
     ----------
@@ -71,7 +79,7 @@ class Binned:
         import lightgbm
 
         self.parameters = _parameters(settings)
-        self.n_features = int(matrix.shape[1])
+        self.n_threads = settings.n_threads
         self._full = lightgbm.Dataset(
             matrix,
             label=np.zeros(matrix.shape[0]),
@@ -106,6 +114,7 @@ class Growth:
             for task in tasks
         ]
         self._is_grown = [False] * len(tasks)
+        self._n_threads = min(binned.n_threads, len(tasks))
 
     @property
     def is_grown(self) -> bool:
@@ -114,10 +123,18 @@ class Growth:
 
     def grow(self, n_trees: int) -> None:
         """Give every member that still finds splits so many trees more."""
-        for index, booster in enumerate(self._boosters):
-            for _ in range(n_trees):
-                if not self._is_grown[index]:
-                    self._is_grown[index] = bool(booster.update())
+        members = range(len(self._boosters))
+        if self._n_threads == 1:
+            for member in members:
+                self._grow_member(member, n_trees)
+            return
+        with ThreadPoolExecutor(self._n_threads) as pool:
+            list(pool.map(self._grow_member, members, [n_trees] * len(members)))
+
+    def _grow_member(self, member: int, n_trees: int) -> None:
+        for _ in range(n_trees):
+            if not self._is_grown[member]:
+                self._is_grown[member] = bool(self._boosters[member].update())
 
     def outputs(self, rows: Any, first: int, n_trees: int) -> Floats:
         """Return what the trees from number ``first`` on add, shape (n, n_members).
@@ -154,6 +171,7 @@ def _parameters(settings: GrowthSettings) -> dict[str, Any]:
         "num_leaves": settings.n_leaves,
         "min_data_in_leaf": settings.min_samples,
         "min_data_per_group": settings.min_samples,
+        "lambda_l2": _SHRINKAGE,
         "min_data_in_bin": 1,
         "feature_pre_filter": False,
         "metric": "none",
@@ -161,9 +179,10 @@ def _parameters(settings: GrowthSettings) -> dict[str, Any]:
         # fits the noise of P against U is rarely offered. See results/encoders/summary.md.
         "extra_trees": True,
         "seed": 0,
-        # A column is added up by one thread, so that the number of threads changes nothing.
+        "max_bin": 127,
+        # One thread a member, so that their number changes nothing.
         "deterministic": True,
         "force_col_wise": True,
-        "num_threads": settings.n_threads,
+        "num_threads": 1,
         "verbosity": -1,
     }

@@ -81,7 +81,8 @@ class VQKMeansClassifier(
         Random changes of training images. "auto" shifts grey images and also mirrors colour
         images; say "shift" where a mirrored image means something else, as digits do.
     max_steps : int, default=4000
-        Bound on optimisation steps of a round; with trees on those of a member, 300 at most.
+        Bound on optimisation steps of a round; with trees on those of a member, 80 to 200 at
+        most.
     max_seconds : float or None, default=None
         Time that the fit may take. A few steps are measured first, and the rounds then have as
         many as the time holds, but not more than ``max_steps``; ``max_steps_`` says how many that
@@ -101,15 +102,16 @@ class VQKMeansClassifier(
     verbose : int, default=0
         1 shows progress.
     n_rounds : int or None, default=None
-        Rounds of training at most; None: 3 for vectors, 2 for images, which take longer. In a
-        further round an unlabelled sample is drawn as far towards the positives' anchor as it
-        looked positive after the round before, where possible to a member that was kept from it.
-        There is no next round if none looks positive. 1 is the paper's.
+        Rounds of training at most; None: 3 for vectors, 2 for images, which take longer, and 2 for
+        trees, whose rounds answer together by their mean. In a further round an unlabelled sample
+        is drawn as far towards the positives' anchor as it looked positive after the round before,
+        where possible to a member that was kept from it. There is no next round if none looks
+        positive. 1 is the paper's.
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples.
     learning_rate : float, default=0.001
-        Of Adam; that of Muon, for matrices and filters, is 20 times as large, that of trees 50
-        times.
+        Of Adam; that of Muon, for matrices and filters, is 20 times as large, that of trees 50 to
+        150 times.
     dropout : float or None, default=None
         None: up to 1,000 samples 0.5 of the units for "mlp" and 0.1 of the feature maps for
         "conv"; ever fewer with more, down to 0.25 from 9,000 and none from 6,000 on.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from vqpu.training import (
     TrainingResult,
     progress_reporter,
 )
-from vqpu.trees import Binned, Growth, GrowthSettings, Task
+from vqpu.trees import Binned, Growth, GrowthSettings, Task, TreeArrays, mean_of_trees
 from vqpu.vq._check import Measured, measure
 from vqpu.vq._network import Encodings, draw_codebook
 from vqpu.vq._rounds import Round, VQSettings, title_of
@@ -37,11 +38,11 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 TREES = "trees"
-MOST_TREES = 300
-_ROUNDS = 1
+_MOST_TREES, _FEWEST_TREES = 200, 80
+_ROUNDS = 2  # see results/encoders/summary.md
 _TREES_PER_CHECK = 10
-_RATE_OF_TREES = 50  # times the learning rate of Adam
-_VALUES_WORTH_THREADS = 1 << 22
+_RATE_OF_TREES = 50  # times the learning rate of Adam; with many samples up to three times that
+_VALUES_WORTH_THREADS = 1 << 12
 
 
 def check_tree_variant(variant: Variant) -> None:
@@ -66,7 +67,7 @@ def check_tree_variant(variant: Variant) -> None:
 
 
 def growth_settings(n_samples: int, n_features: int, learning_rate: float) -> GrowthSettings:
-    """Return how trees are grown on so many samples: small leaves where there are few.
+    """Return how trees are grown on so many samples: in small steps where there are few.
 
     Parameters
     ----------
@@ -74,11 +75,14 @@ def growth_settings(n_samples: int, n_features: int, learning_rate: float) -> Gr
     learning_rate : float
         The estimator's.
     """
-    n_leaves = int(np.clip(round(n_samples**0.5 / 3), 6, 31))
+    n_leaves = int(np.clip(round(n_samples**0.5 / 5), 4, 24))
     min_samples = int(np.clip(round(n_samples**0.5 / 4), 1, 20))
+    haste = float(np.clip((n_samples / 1_000) ** 0.4, 1.0, 3.0))
+    n_trees = int(np.clip(round(240 / haste), _FEWEST_TREES, _MOST_TREES))
     is_large = n_samples * n_features >= _VALUES_WORTH_THREADS
     threads = torch.get_num_threads() if is_large else 1
-    return GrowthSettings(_RATE_OF_TREES * learning_rate, n_leaves, min_samples, threads)
+    rate = _RATE_OF_TREES * learning_rate * haste
+    return GrowthSettings(rate, n_trees, n_leaves, min_samples, threads)
 
 
 def tree_settings(
@@ -99,12 +103,14 @@ def tree_settings(
             f"encoder='trees' needs (n, d). Got samples of shape {source.sample_shape}."
         )
     members = MEMBERS if n_members is None else int(n_members)
-    epochs = MOST_TREES if settings.max_epochs is None else settings.max_epochs
+    trees = growth_settings(len(source), source.sample_shape[0], settings.learning_rate)
+    epochs = trees.n_trees if settings.max_epochs is None else settings.max_epochs
     return settings._replace(
         spec=settings.spec._replace(n_members=members, dropout=0.0),
-        max_steps=min(settings.max_steps, epochs, MOST_TREES),
+        variant=replace(settings.variant, rounds="soft"),
+        max_steps=min(settings.max_steps, epochs, trees.n_trees),
         n_rounds=_ROUNDS if n_rounds is None else int(n_rounds),
-        trees=growth_settings(len(source), source.sample_shape[0], settings.learning_rate),
+        trees=trees,
     )
 
 
@@ -153,6 +159,21 @@ class TreeRounds:
         growing.check()
         return growing.n_trees
 
+    def _with_rounds_before(
+        self, own: TreeNetwork, this: Round, before: TrainingResult | None
+    ) -> TreeNetwork:
+        """Return the mean of all rounds: it ranks better than any of them."""
+        if before is None:
+            return own
+        arrays = mean_of_trees(before.state.encoder.arrays, own.encoder.arrays, 1 / this.number)
+        network = self._build(arrays, None)
+        looked_at = [
+            network.encode(self._context.source, part).member_projections
+            for part in self._context.sample.judged
+        ]
+        places = places_of_codes(self._settings.variant, this, self._context, looked_at)
+        return self._build(arrays, places)
+
     @property
     def _n_members(self) -> int:
         return self._context.split.n_members
@@ -177,8 +198,9 @@ class TreeRounds:
                 if not context.keeps_best or rule.best_check < 0:
                     raise
                 interrupted = True
+        own = self._network(growing, rule.best_state)
         return TrainingResult(
-            self._network(growing, rule.best_state),
+            self._with_rounds_before(own, this, before),
             history,
             rule.best_check,
             stops,
@@ -199,9 +221,11 @@ class TreeRounds:
         return row
 
     def _network(self, growing: _Growing, chosen: Chosen) -> TreeNetwork:
+        return self._build(growing.growth.arrays(chosen.n_trees), chosen.places)
+
+    def _build(self, arrays: TreeArrays, places: tuple[float, float] | None) -> TreeNetwork:
         codebook = self._codebook()
-        place_codes(codebook, chosen.places)
-        arrays = growing.growth.arrays(chosen.n_trees)
+        place_codes(codebook, places)
         return build_tree_network(arrays, self._columns, self._n_members, codebook)
 
     def _codebook(self) -> Codebook:
@@ -269,7 +293,9 @@ class _Growing:
 
     def check(self) -> tuple[Measured, dict[str, float]]:
         """Return what a check sees now and the first terms of equation 1 on trained samples."""
-        self.chosen = Chosen(self.n_trees, self._places())
+        looked_at = [self._of(indices) for indices in self._context.sample.judged]
+        places = places_of_codes(self._variant, self._round, self._context, looked_at)
+        self.chosen = Chosen(self.n_trees, places)
         place_codes(self._codebook, self.chosen.places)
         line = line_of_codes(self._codebook)
 
@@ -280,21 +306,6 @@ class _Growing:
         this = self._round
         seen = measure(self._context, this.split, self._variant, this.shares, encode)
         return seen, self._terms()
-
-    def _places(self) -> tuple[float, float] | None:
-        """Return the centres of s(x) of held-out unlabelled samples, None if codes do not follow.
-
-        Where they are all alike, c_m goes to the positives.
-        """
-        if self._variant.codebook_update != "follow":
-            return None
-        split = self._round.split
-        positive, unlabeled = (
-            split.unseen(self._of(indices), indices) for indices in self._context.sample.judged
-        )
-        if np.ptp(unlabeled) == 0:
-            return float(unlabeled[0]), float(positive.mean())
-        return two_means_line(unlabeled)
 
     def _of(self, indices: Indices) -> Floats:
         return self._projections[np.searchsorted(self._looked_at, indices)]
@@ -316,6 +327,32 @@ class _Growing:
         is_trained = split.kept_from[indices, None] != np.arange(split.n_members)
         is_trained |= ~is_trained.any(axis=1, keepdims=True)
         return np.asarray((every * is_trained).sum(axis=1) / is_trained.sum(axis=1))
+
+
+def places_of_codes(
+    variant: Variant, this: Round, context: FitContext, looked_at: list[Floats]
+) -> tuple[float, float] | None:
+    """Return the centres of s(x) of held-out unlabelled samples, None if codes do not follow.
+
+    Where they are all alike, c_m goes to the positives.
+
+    Parameters
+    ----------
+    variant : Variant
+    this : Round
+    context : FitContext
+    looked_at : list of two ndarray of shape (n, n_members)
+        s(x) of the positives and of the unlabelled samples that a check judges.
+    """
+    if variant.codebook_update != "follow":
+        return None
+    positive, unlabeled = (
+        this.split.unseen(by_member, indices)
+        for by_member, indices in zip(looked_at, context.sample.judged, strict=True)
+    )
+    if np.ptp(unlabeled) == 0:
+        return float(unlabeled[0]), float(positive.mean())
+    return two_means_line(unlabeled)
 
 
 def place_codes(codebook: Codebook, places: tuple[float, float] | None) -> None:
