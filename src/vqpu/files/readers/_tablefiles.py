@@ -68,11 +68,11 @@ def open_table(
     require_pyarrow()
     try:
         table = _opened(path, ending, text, kinds or {})
+        check_names(path, table.schema.names)  # damaged names may be no text
     except VqpuError:
         raise
     except Exception as error:  # a parser on foreign bytes may raise anything
         raise unreadable(path, error) from error
-    check_names(path, table.schema.names)
     return table
 
 
