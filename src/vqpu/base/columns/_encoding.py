@@ -138,7 +138,10 @@ def _note_lost(name: str, kind: str, values: Any, found: Floats, notes: Notes) -
 
 
 def _short(scalar: Any) -> str:
-    return str(scalar.as_py())[:50]
+    try:
+        return str(scalar.as_py())[:50]
+    except (OverflowError, ValueError):  # a moment that Python has no date for
+        return str(scalar.type)
 
 
 def _boolean(column: Column, values: Any, notes: Notes) -> Floats:

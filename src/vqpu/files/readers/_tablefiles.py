@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -102,6 +103,19 @@ def stream(table: TableFile, columns: Sequence[str], width: int) -> Iterator[Any
         raise
     except Exception as error:
         raise unreadable(table.path, error) from error
+
+
+@contextmanager
+def understood(path: Path) -> Iterator[None]:
+    """Turn what Arrow or Python say of values that a damaged file holds into one sentence."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except VqpuError:
+        raise
+    except (pa.ArrowException, OverflowError, ValueError) as error:
+        raise unreadable(path, error) from error
 
 
 class _Parts:
