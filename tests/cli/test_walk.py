@@ -44,7 +44,7 @@ def write_rows(path: Path, first: int, n: int, seed: int, shops: int = N_SHOPS) 
                 rng.choice(["A", "B", ""]),
                 "yes" if buys and place % 2 else "",
             ])  # fmt: skip
-    return is_buyer.tolist()
+    return [bool(buys) for buys in is_buyer]
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,11 @@ Y = np.where(IS_POSITIVE & (np.arange(N) % 3 == 0), "known", "?")
 QUICK: dict[str, Any] = {"max_steps": 20, "n_members": 1, "random_state": 0}
 
 
+def fitted(X: Any, **parameters: Any) -> Any:
+    """A quick classifier; what data frames add to it is set in ``fit`` alone."""
+    return fast_classifier(**parameters).fit(X, Y)
+
+
 def mixed() -> Any:
     rng = np.random.default_rng(0)
     return pd.DataFrame({
@@ -55,9 +60,9 @@ FRAMES = {
 @pytest.mark.parametrize("kind", FRAMES)
 def test_frame__of_any_library__same_model_and_scores(kind: str) -> None:
     frame = mixed()
-    expected = fast_classifier().fit(frame, Y)
+    expected = fitted(frame)
     made = FRAMES[kind](frame)
-    model = fast_classifier().fit(made, Y)
+    model = fitted(made)
     assert [(c.name, c.kind) for c in model.columns_.columns] == [
         ("size", "number"), ("count", "number"), ("colour", "category"), ("city", "category"),
         ("day", "date"), ("flag", "boolean"), ("remark", "text"),
@@ -72,7 +77,7 @@ def test_frame__of_any_library__same_model_and_scores(kind: str) -> None:
 
 def test_frame__saved_and_loaded__same_scores_by_any_column_order(tmp_path: Path) -> None:
     frame = mixed()
-    model = fast_classifier().fit(frame, Y)
+    model = fitted(frame)
     model.save(tmp_path / "model")
     again = vqpu.load(tmp_path / "model")
     turned = frame[list(reversed(frame.columns))].assign(more=1)
@@ -85,7 +90,7 @@ def test_frame__saved_and_loaded__same_scores_by_any_column_order(tmp_path: Path
 
 def test_frame__new_values__counted_in_one_warning() -> None:
     frame = mixed()
-    model = fast_classifier().fit(frame, Y)
+    model = fitted(frame)
     new = frame.assign(city=["nowhere", *frame["city"][1:]], count=["many", *["1"] * (N - 1)])
     message = r"'count' that are no numbers .*: 1, such as 'many'. Cells of 'city' .*: 1, such as"
     with pytest.warns(ColumnWarning, match=message):
@@ -98,15 +103,13 @@ def test_plain_frame__as_an_array__with_gaps_too() -> None:
     X = rng.normal(size=(N, 3)) + 3 * IS_POSITIVE[:, None]
     X[::7, 1] = np.nan
     frame = pd.DataFrame(X, columns=list("abc"))
-    model = fast_classifier().fit(frame, Y)
+    model = fitted(frame)
     assert model.columns_ is None
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
-    scores = fast_classifier().fit(X, Y).decision_function(X)
+    scores = fitted(X).decision_function(X)
     np.testing.assert_array_equal(model.decision_function(frame), scores)
     nullable = frame.astype("Float64")
-    np.testing.assert_array_equal(
-        fast_classifier().fit(nullable, Y).decision_function(frame), scores
-    )
+    np.testing.assert_array_equal(fitted(nullable).decision_function(frame), scores)
 
 
 @pytest.mark.parametrize("kind", [NaivePUClassifier, VPUClassifier, DistPUClassifier])
@@ -132,7 +135,7 @@ def test_missing_values__of_arrays__one_indicator_each_and_empty_columns_left_ou
     X[::5, 2] = np.nan
     X[0, 3] = np.nan
     with pytest.warns(MissingColumnWarning, match=r"1 of 4 columns .*: \[1\]"):
-        model = fast_classifier().fit(X, Y)
+        model = fitted(X)
     assert model.table_inputs_.gaps == (2, 3)
     assert model.table_inputs_.empty == (1,)
     normalizer: Any = model.network_.encoder.normalizer

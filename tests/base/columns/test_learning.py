@@ -143,6 +143,7 @@ def test_wide_table__20000_columns__one_pass_of_seconds() -> None:
     n = 30
     numbers = {f"c{i}": np.arange(n) % (i % 7 + 2) for i in range(19_000)}
     words = {f"w{i}": [f"{j % 3}{i}a" for j in range(n)] for i in range(1000)}
-    plan = fit_plan([Table(**numbers, **words)], Wishes())
+    columns: dict[str, Any] = {**numbers, **words}
+    plan = fit_plan([Table(**columns)], Wishes())
     assert len(plan.columns) == 20_000
     assert len(plan.categories) == 1000
