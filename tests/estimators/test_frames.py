@@ -124,7 +124,7 @@ def test_rivals_with_a_network__take_them(kind: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("model", [ObserverGANClassifier(), ElkanNotoClassifier()])
 def test_rivals_without__say_so(model: Any) -> None:
-    with pytest.raises(InputTypeError, match=r"takes data frames of numbers alone.*or drop them"):
+    with pytest.raises(InputTypeError, match=r"takes tables of numbers alone.*or drop them"):
         model.fit(mixed(), Y)
 
 
