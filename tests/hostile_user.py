@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import json
 import struct
 import zipfile
 import zlib
@@ -12,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from PIL import Image
-from pyarrow import feather, parquet
+from pyarrow import csv, feather, parquet
 
 
 def png_of_zeros(width: int, height: int) -> bytes:
@@ -79,3 +81,43 @@ def table_bytes(kind: str, **columns: Any) -> bytes:
     else:
         feather.write_feather(table, sink, chunksize=1 << 30, compression="zstd")
     return sink.getvalue()
+
+
+def mixed_table_bytes(kind: str) -> bytes:
+    """A small table with columns of every kind, in the format of an ending."""
+    n = 150
+    columns: dict[str, Any] = {
+        "x": [None if i % 9 == 0 else i / 7 for i in range(n)],
+        "c": [["a", "b", None, "é"][i % 4] for i in range(n)],
+        "d": [f"2021-{i % 12 + 1:02}-{i % 28 + 1:02}" for i in range(n)],
+        "t": [f"some remark number {i} about it" for i in range(n)],
+        "q": ["?" if i % 10 == 0 else str(i % 5) for i in range(n)],
+        "b": [i % 3 == 0 for i in range(n)],
+        "l": [i % 2 for i in range(n)],
+    }
+    sink = io.BytesIO()
+    if kind in ("parquet", "feather"):
+        typed = {
+            "v": pa.array([[float(i), 1.0] for i in range(n)]),
+            "w": pa.array(range(n), pa.timestamp("s")),
+            "k": pa.array(columns["c"]).dictionary_encode(),
+        }
+        return table_bytes(kind, **columns, **typed)
+    if kind == "xlsx":
+        import openpyxl
+
+        book = openpyxl.Workbook()
+        sheet: Any = book.active
+        for row in (columns, *zip(*columns.values(), strict=True)):
+            sheet.append(list(row))
+        book.save(sink)
+        return sink.getvalue()
+    if kind == "jsonl":
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return "\n".join(map(json.dumps, rows)).encode()
+    csv.write_csv(pa.table(columns), sink)
+    content = sink.getvalue()
+    if kind == "csv.zst":
+        packed: bytes = pa.compress(content, "zstd", asbytes=True)
+        return packed
+    return gzip.compress(content) if kind == "csv.gz" else content

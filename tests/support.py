@@ -20,6 +20,7 @@ def fast_classifier(**parameters: Any) -> VQKMeansClassifier:
     settings: dict[str, Any] = {
         "max_steps": 60,
         "check_every": 20,
+        "encoder": "network",
         "codebook_size": 16,
         "vector_dim": 8,
         "n_vectors": 4,

@@ -53,6 +53,8 @@ FORBIDDEN: dict[str, set[str]] = {
     "scenarios": {"torch", "sklearn"},
     "files/readers": {"torch", "sklearn"},
     "base/_labels": {"torch", "sklearn"},
+    "base/_groups": {"torch", "sklearn"},
+    "base/columns": {"torch"},
     "base/_parameters": {"torch", "sklearn"},
     "base/_two_means": {"torch", "sklearn"},
     "base/_wrapped": {"torch"},

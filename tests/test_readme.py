@@ -46,12 +46,13 @@ def _write_pictures(folder: Path, rng: np.random.Generator) -> None:
 def _write_table(path: Path, rng: np.random.Generator) -> None:
     with open(path, "w", newline="") as file:
         rows = csv.writer(file)
-        rows.writerow(["customer", "age", "spent", "bought"])
+        rows.writerow(["customer", "age", "spent", "city", "bought"])
         for number in range(120):
             is_positive = number % 2 == 0
             center = 3.0 if is_positive else -3.0
             bought = "yes" if is_positive and number % 3 == 0 else ""
-            rows.writerow([f"c{number}", rng.normal(center), rng.normal(), bought])
+            city = rng.choice(["Delft", "Gouda"])
+            rows.writerow([f"c{number}", rng.normal(center), rng.normal(), city, bought])
 
 
 @pytest.mark.parametrize("page", PAGES)

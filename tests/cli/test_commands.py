@@ -50,7 +50,14 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
         arguments = ["--positives", folder / "reds", "--unlabeled", folder / "unlabeled"]
-        arguments += ["--image-size", 16, "--out", folder / "model", *QUICK]
+        arguments += [
+            "--image-size",
+            16,
+            "--out",
+            folder / "model",
+            *QUICK,
+            "--set=precision=float32",
+        ]
         assert main(["fit", *map(str, arguments)]) == 0
     return folder
 

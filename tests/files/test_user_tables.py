@@ -740,6 +740,12 @@ def test_folder_of_parts__one_table(tmp_path: Path) -> None:
     (folder / "_SUCCESS").write_bytes(b"")
     read = read_table(folder, label="l", positive=1, number=["x"], cache_dir=tmp_path / "cache")
     assert read.X[:, 0].tolist() == [*range(12)]
+    some = read_table(
+        folder / "part-*.parquet", label="l", positive=1, number=["x"], cache_dir=tmp_path / "cache"
+    )
+    assert some.X[:, 0].tolist() == [0, 1, 2, 3, 8, 9, 10, 11]
+    with pytest.raises(InputError, match=r"rows-\*.csv does not exist"):
+        read_table(folder / "rows-*.csv", label="l", positive=1, cache_dir=tmp_path / "cache")
     write(folder / "part-9.parquet", pa.table({"z": [1.0]}))
     with pytest.raises(InputError, match=r"differs from .* in having or lacking 'l', 'x', 'z'"):
         read_table(folder, label="l", positive=1, cache_dir=tmp_path / "cache")

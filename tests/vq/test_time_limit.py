@@ -13,7 +13,6 @@ import vqpu
 from tests.support import fast_classifier
 from vqpu.errors import ParameterError, UsageError
 from vqpu.files._settings import parse_duration
-from vqpu.vq import _time_limit
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
 pytestmark = pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every look at the clock finds half a second more."""
     now = iter(np.arange(0.0, 1e6, 0.5))
-    monkeypatch.setattr(_time_limit.time, "perf_counter", lambda: float(next(now)))
+    monkeypatch.setattr("vqpu.vq._time_limit.time.perf_counter", lambda: float(next(now)))
 
 
 @pytest.mark.parametrize(("encoder", "seconds"), [("mlp", 20.0), ("trees", 8.0)])
@@ -65,7 +64,9 @@ def test_resumed__keeps_the_plan_of_the_first_start(
 
     with pytest.raises(StoppedError):
         model.fit(*blobs, checkpoint_dir=tmp_path, callback=stop_at_second)
-    monkeypatch.setattr(_time_limit.time, "perf_counter", iter(np.arange(0, 1e6, 2.5)).__next__)
+    monkeypatch.setattr(
+        "vqpu.vq._time_limit.time.perf_counter", iter(np.arange(0, 1e6, 2.5)).__next__
+    )
     resumed = model.fit(*blobs, checkpoint_dir=tmp_path)
     whole = fast_classifier(**own | {"max_steps": resumed.max_steps_, "max_seconds": None},
                             check_every=5).fit(*blobs)  # fmt: skip

@@ -162,8 +162,13 @@ def _split_groups(
         for mask in (is_positive, ~is_positive)
         for member in range(n_members)
     ]
+    left = [
+        int((mask & (members != member)).sum())
+        for mask in (is_positive, ~is_positive)
+        for member in range(n_members)
+    ]
     fewest = 1 if n_members > 1 else _SMALLEST_HOLDOUT
-    if share > 0 and min(counts) >= fewest:
+    if share > 0 and min(counts) >= fewest and min(left) >= _SMALLEST_HOLDOUT:
         kept_from[is_kept] = members[is_kept]
     return Split(is_positive, kept_from, n_members, np.zeros_like(is_positive))
 

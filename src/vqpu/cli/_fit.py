@@ -101,7 +101,10 @@ def fit(
     assignments: Assignments = None,
     encoder: Annotated[
         str | None,
-        typer.Option(help="auto, conv, vqvae, mlp, or trees, which suit tables. Default: auto."),
+        typer.Option(
+            help="auto, network, conv, vqvae, mlp or trees. Default: auto, conv for pictures and "
+            "trees for tables."
+        ),
     ] = None,
     time_limit: Annotated[
         str | None,

@@ -41,7 +41,7 @@ class EncoderSpec(NamedTuple):
     Attributes
     ----------
     encoder : str or callable
-        "auto", "conv", "vqvae", "mlp", or a function of (sample_shape, output_dim).
+        "auto" or "network", "conv", "vqvae", "mlp", or a function of (sample_shape, output_dim).
     sample_shape : tuple
     output_dim : int
         Of every vector.
@@ -194,7 +194,8 @@ def build_member(spec: EncoderSpec) -> nn.Module:
     shape, is_image = spec.encoder_shape, len(spec.sample_shape) == 3
     if callable(spec.encoder):
         return _call(spec.encoder, shape, spec.output_dim)
-    name = ("conv" if is_image else "mlp") if spec.encoder == "auto" else spec.encoder
+    default = "conv" if is_image else "mlp"
+    name = default if spec.encoder in ("auto", "network") else spec.encoder
     if (name in IMAGE_ENCODERS) != is_image:
         needed = "(n, d)" if is_image else "images, (n, h, w), (n, h, w, c) or (n, c, h, w)"
         raise InputError(f"encoder={name!r} needs {needed}. Got samples of shape {shape}.")

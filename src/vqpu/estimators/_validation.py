@@ -59,15 +59,16 @@ def check_training_data(
 
 def _planned(estimator: Any, X: Any) -> tuple[Any, ColumnPlan | None, list[str] | None]:
     """Return X as numbers, the plan of its columns and, of a data frame, their names."""
-    if isinstance(X, EncodedRows):
-        return X.view(np.ndarray), X.plan if _takes_gaps(estimator) else None, None
-    if not is_frame(X) or is_plain_frame(X):
+    is_encoded = isinstance(X, EncodedRows)
+    if not is_encoded and (not is_frame(X) or is_plain_frame(X)):
         return X, None, None
-    if not _takes_gaps(estimator):
+    if not _takes_gaps(estimator) and not (is_encoded and not (X.plan and X.plan.categories)):
         raise InputTypeError(
-            f"{type(estimator).__name__} takes data frames of numbers alone. Encode other columns "
+            f"{type(estimator).__name__} takes tables of numbers alone. Encode other columns "
             "first, for instance by a ColumnTransformer in a Pipeline, or drop them."
         )
+    if is_encoded:
+        return X.view(np.ndarray), X.plan if _takes_gaps(estimator) else None, None
     plan, notes = fit_frame(X), Notes()
     rows = encode_frame(plan, X, notes)
     notes.warn(4, plan=plan)
@@ -212,7 +213,7 @@ def check_encoder(name: str, value: Any, others: Sequence[str] = ()) -> None:
             "new module, so that every fit starts afresh. Got a module instead."
         )
     if not callable(value):
-        check_choice(name, value, ["auto", *ENCODERS, *others])
+        check_choice(name, value, ["auto", "network", *ENCODERS, *others])
 
 
 def _check_verbose(name: str, value: Any) -> None:

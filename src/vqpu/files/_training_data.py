@@ -89,7 +89,11 @@ def _kind_of_both(positives: str, unlabeled: str) -> str:
             f"{positives} is of kind {kinds[0]!r} and {unlabeled} of kind {kinds[1]!r}. Both must "
             "be folders of images, arrays or tables."
         )
-    if os.path.samefile(positives, unlabeled):
+    if positives == unlabeled or (
+        os.path.exists(positives)
+        and os.path.exists(unlabeled)
+        and os.path.samefile(positives, unlabeled)
+    ):
         raise InputError(
             f"{positives} and {unlabeled} are the same. Expected positives, and apart from them "
             "everything else."

@@ -12,6 +12,7 @@ _MOST_INDICATORS = 64  # a category of more codes gets a fixed random vector a c
 _WIDE, _NARROW = 32, 8  # length of such a vector; the second where there are many categories
 _WIDEST = 4096  # inputs of all categories together before they become narrow
 _SEED = 20231
+_MOST_FEATURES, _MOST_CODES = 1 << 22, 1 << 20  # that a file may claim
 
 
 class TableInputs(NamedTuple):
@@ -66,9 +67,10 @@ class TableInputs(NamedTuple):
         columns = [*self.gaps, *self.empty, *coded]
         return (
             all(type(value) is int for value in (self.n_features, *columns, *counts))
+            and self.n_features <= _MOST_FEATURES
             and all(0 <= column < self.n_features for column in columns)
             and len(set(columns)) == len(columns)
-            and all(n >= 1 for n in counts)
+            and all(1 <= n <= _MOST_CODES for n in counts)
             and self.width > 0
         )
 

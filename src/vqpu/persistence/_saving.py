@@ -193,6 +193,11 @@ def _check_fitted(model: Savable, bundle: Bundle) -> None:
     plan = getattr(model, "columns_", None)
     if plan is not None:
         plan.check()
+        if (plan.n_features,) != tuple(getattr(model, "input_shape_", ())):
+            raise ModelFileError(
+                f"{bundle.path} has a plan of {plan.n_features} columns of numbers, which do not "
+                "fit its network."
+            )
     if np.shape(getattr(model, "classes_", (0, 1))) != (2,):
         raise ModelFileError(f"{bundle.path} must have two classes.")
 

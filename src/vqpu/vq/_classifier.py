@@ -71,10 +71,11 @@ class VQKMeansClassifier(
 
     Parameters
     ----------
-    encoder : {"auto", "conv", "vqvae", "mlp", "trees"} or callable, default="auto"
+    encoder : {"auto", "network", "conv", "vqvae", "mlp", "trees"} or callable, default="auto"
         "auto" takes "conv" for images (in the paper's variant "vqvae", a VQ-VAE's encoder without
-        batch norm and dropout) and "mlp" for vectors; "trees" are boosted trees for tables, a
-        vector a member, which take seconds, missing values and categories. A callable gets
+        batch norm and dropout) and "trees" for vectors: boosted trees, a vector a member, which
+        take seconds, missing values and categories. "network" takes "mlp" for vectors, and so does
+        "auto" where a variant needs gradients. A callable gets
         ``(sample_shape, vector_dim)`` and returns a module that turns normalised float32 samples
         of shape ``(n, *sample_shape)`` (images: channels, height, width) into ``(n, K, p)``.
     augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
@@ -103,15 +104,15 @@ class VQKMeansClassifier(
         1 shows progress.
     n_rounds : int or None, default=None
         Rounds of training at most; None: 3 for vectors, 2 for images, which take longer, and 2 for
-        trees, which answer by the mean of their rounds. In a
-        further round an unlabelled sample is drawn as far towards the positives' anchor as it
-        looked positive after the round before, where possible to a member that was kept from it.
-        There is no next round if none looks positive. 1 is the paper's.
+        trees, whose rounds answer together by their mean. In a further round an unlabelled sample
+        is drawn as far towards the positives' anchor as it looked positive after the round before,
+        where possible to a member that was kept from it. There is no next round if none looks
+        positive. 1 is the paper's.
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples.
     learning_rate : float, default=0.001
-        Of Adam; that of Muon, for matrices and filters, is 20 times as large, that of trees 50
-        to 150 times.
+        Of Adam; that of Muon, for matrices and filters, is 20 times as large, that of trees 50 to
+        150 times.
     dropout : float or None, default=None
         None: up to 1,000 samples 0.5 of the units for "mlp" and 0.1 of the feature maps for
         "conv"; ever fewer with more, down to 0.25 from 9,000 and none from 6,000 on.
@@ -429,7 +430,7 @@ class VQKMeansClassifier(
 
     @property
     def _takes_sparse(self) -> bool:
-        return is_trees(self.encoder)
+        return is_trees(self.encoder, resolve_variant(self.variant))
 
     def _check_parameters(self) -> None:
         parameters = self.get_params(deep=False)
@@ -465,7 +466,7 @@ class VQKMeansClassifier(
             self.patience,
             default if self.n_rounds is None else int(self.n_rounds),
         )
-        if is_trees(self.encoder):
+        if is_trees(self.encoder, None if source.is_image else variant):
             return tree_settings(settings, source, self.n_members, self.n_rounds)
         return settings
 
@@ -474,8 +475,8 @@ class VQKMeansClassifier(
     ) -> EncoderSpec:
         output_dim = variant.output_dim(self.vector_dim)
         encoder = self.encoder
-        if encoder == "auto" and len(shape) == 3:
-            encoder = variant.image_encoder
+        if encoder in ("auto", "network"):
+            encoder = variant.image_encoder if len(shape) == 3 else "mlp"
         return EncoderSpec(
             encoder, shape, output_dim, self.n_vectors, dropout, n_members,
             inputs=self.table_inputs_,

@@ -45,6 +45,24 @@ _RATE_OF_TREES = 50  # times the learning rate of Adam; with many samples up to 
 _VALUES_WORTH_THREADS = 1 << 12
 
 
+# What a form of the method may be with trees, which have no gradients.
+_POSSIBLE = {
+    "encoding": ("codes",),
+    "anchors": ("frozen",),
+    "codebook_update": ("follow", "none"),
+}
+
+
+def suits_trees(variant: Variant) -> bool:
+    """Return whether a form of the method can do without gradients.
+
+    Parameters
+    ----------
+    variant : Variant
+    """
+    return all(getattr(variant, name) in possible for name, possible in _POSSIBLE.items())
+
+
 def check_tree_variant(variant: Variant) -> None:
     """Raise if a form of the method asks for gradients, which trees do not have.
 
@@ -52,13 +70,8 @@ def check_tree_variant(variant: Variant) -> None:
     ----------
     variant : Variant
     """
-    asked = {
-        "encoding": (variant.encoding, ("codes",)),
-        "anchors": (variant.anchors, ("frozen",)),
-        "codebook_update": (variant.codebook_update, ("follow", "none")),
-    }
-    for name, (value, possible) in asked.items():
-        if value not in possible:
+    for name, possible in _POSSIBLE.items():
+        if (value := getattr(variant, name)) not in possible:
             allowed = " or ".join(map(repr, possible))
             raise ParameterError(
                 f"encoder='trees' has no gradients to train codes or distributions with, so "
@@ -150,6 +163,15 @@ class TreeRounds:
                 write_round(folder, result)
         return result.following(before)
 
+    def try_out(self) -> int:
+        """Grow the trees up to the first check, look at them, and forget them; return how many."""
+        this = Round(1, self._context.split)
+        growth, codebook = self._make_growth(this), self._codebook()
+        growing = _Growing(self._context, self._settings, this, growth, codebook)
+        growing.grow(self._settings.variant.check_every or _TREES_PER_CHECK)
+        growing.check()
+        return growing.n_trees
+
     def _with_rounds_before(
         self, own: TreeNetwork, this: Round, before: TrainingResult | None
     ) -> TreeNetwork:
@@ -164,15 +186,6 @@ class TreeRounds:
         ]
         places = places_of_codes(self._settings.variant, this, self._context, looked_at)
         return self._build(arrays, places)
-
-    def try_out(self) -> int:
-        """Grow the trees up to the first check, look at them, and forget them; return how many."""
-        this = Round(1, self._context.split)
-        growth, codebook = self._make_growth(this), self._codebook()
-        growing = _Growing(self._context, self._settings, this, growth, codebook)
-        growing.grow(self._settings.variant.check_every or _TREES_PER_CHECK)
-        growing.check()
-        return growing.n_trees
 
     @property
     def _n_members(self) -> int:
@@ -405,11 +418,15 @@ def _task(sets: Sets, shares: Floats | None, seed: int, member: int) -> Task:
     return Task(rows[order], target[order], weight[order], own)
 
 
-def is_trees(encoder: Any) -> bool:
+def is_trees(encoder: Any, variant: Variant | None = None) -> bool:
     """Return whether the parameter ``encoder`` asks for trees.
 
     Parameters
     ----------
     encoder : str or callable
+    variant : Variant or None
+        Of a fit on vectors, for which "auto" means trees if the form can do without gradients.
     """
-    return isinstance(encoder, str) and encoder == TREES
+    if not isinstance(encoder, str):
+        return False
+    return encoder == TREES or (encoder == "auto" and variant is not None and suits_trees(variant))

@@ -57,7 +57,7 @@ class Variant:
     rounds : {"soft", "leave-out"}, default="soft"
         What a further round does: draw every unlabelled sample to c_1 + q(x) (c_m - c_1), q being
         its probability after the round before, or leave out those that look positive. The latter
-        needs five members. Trees always train soft rounds, and answer by the mean of all of them.
+        needs five members; trees train soft rounds alone, and answer by the mean of all of them.
     image_encoder : {"conv", "vqvae"}, default="conv"
         What ``encoder="auto"`` is for images.
     n_init : int, default=4

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vqpu.base._finite import all_finite
 from vqpu.base.columns import _arrow as arrow
 from vqpu.base.columns._dates import date_parts, instants
 from vqpu.base.columns._notes import Notes
@@ -37,10 +38,11 @@ def encode_batch(plan: ColumnPlan, batch: Any, notes: Notes) -> Floats:
     check_columns(batch.schema.names, plan.names)
     plain = _plain_names(plan, batch.schema)
     matrix = number_matrix(batch, plain)
-    if matrix is not None and len(plain) == len(plan.columns):
-        return matrix if not np.isinf(matrix).any() else _each(plan, batch, notes, {})
-    places = {} if matrix is None or np.isinf(matrix).any() else _columns_of(plain, matrix)
-    return _each(plan, batch, notes, places)
+    if matrix is None or (not all_finite(matrix) and np.isinf(matrix).any()):
+        return _each(plan, batch, notes, {})
+    if len(plain) == len(plan.columns):
+        return matrix
+    return _each(plan, batch, notes, _columns_of(plain, matrix))
 
 
 def _columns_of(names: list[str], matrix: Floats) -> dict[str, Floats]:
@@ -138,7 +140,10 @@ def _note_lost(name: str, kind: str, values: Any, found: Floats, notes: Notes) -
 
 
 def _short(scalar: Any) -> str:
-    return str(scalar.as_py())[:50]
+    try:
+        return str(scalar.as_py())[:50]
+    except (OverflowError, ValueError):  # a moment that Python has no date for
+        return str(scalar.type)
 
 
 def _boolean(column: Column, values: Any, notes: Notes) -> Floats:

@@ -13,6 +13,8 @@ from vqpu.base.columns._dates import ISO, PATTERNS, instants
 _MOST_BYTES = 1 << 25  # of the texts that are counted, over all columns
 _FEWEST_BYTES = 1 << 12
 _MOST_COUNTED = 50_000
+_MOST_TRUTHS = 8  # ways to write true and false
+_NUMBERLIKE = r"^\s*[-+.]?\d"
 
 
 class TextFacts:
@@ -63,12 +65,15 @@ class TextFacts:
             fits = pc.match_substring_regex(words, regex)
             return int(counts[fits.to_numpy(zero_copy_only=False)].sum())
 
+        if len(words) <= _MOST_TRUTHS:
+            lower = pc.utf8_lower(words)
+            for word in ("true", "false"):
+                found = pc.equal(lower, word).to_numpy(zero_copy_only=False)
+                self.n_booleans += int(counts[found].sum())
+        if not total(_NUMBERLIKE):  # spares wide tables of words most of the work
+            return
         self.n_numbers += total(arrow.NUMBER)
         self.n_clock += total(arrow.CLOCK)
-        lower = pc.utf8_lower(words)
-        for word in ("true", "false"):
-            found = pc.equal(lower, word).to_numpy(zero_copy_only=False)
-            self.n_booleans += int(counts[found].sum())
         for pattern, regex in PATTERNS.items():
             if total(regex):
                 seconds = instants(words, pattern)

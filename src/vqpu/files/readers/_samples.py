@@ -123,8 +123,10 @@ def kind_of(path: str | Path) -> str:
     vqpu.errors.InputError: reviews.csv does not exist.
     """
     path = Path(path)
+    if table_parts(path):
+        return "table"
     if os.path.isdir(path):  # False, not an error, where it may not be looked at
-        return "table" if table_parts(path) else "images"
+        return "images"
     check_regular_file(path)
     ending = table_ending(path)
     if ending in ARRAY_ENDINGS:
@@ -155,11 +157,16 @@ def table_parts(path: str | Path) -> list[Path]:
     """Return the tables in a folder, sorted; none if there are other files or folders in it.
 
     Names that begin with a point or an underscore, as writers of parts leave them, do not count.
+    A path with a star, such as ``sales-*.csv``, stands for the files that it fits.
 
     Parameters
     ----------
     path : path
     """
+    if "*" in os.path.basename(path) and not os.path.exists(path):
+        found = sorted(Path(path).parent.glob(Path(path).name))
+        are_tables = all(table_ending(part) in TABLE_ENDINGS for part in found)
+        return found if are_tables and len(found) <= _MOST_PARTS else []
     if not os.path.isdir(path):
         return []
     parts: list[Path] = []

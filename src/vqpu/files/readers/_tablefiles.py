@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -68,11 +69,11 @@ def open_table(
     require_pyarrow()
     try:
         table = _opened(path, ending, text, kinds or {})
+        check_names(path, table.schema.names)  # damaged names may be no text
     except VqpuError:
         raise
     except Exception as error:  # a parser on foreign bytes may raise anything
         raise unreadable(path, error) from error
-    check_names(path, table.schema.names)
     return table
 
 
@@ -102,6 +103,19 @@ def stream(table: TableFile, columns: Sequence[str], width: int) -> Iterator[Any
         raise
     except Exception as error:
         raise unreadable(table.path, error) from error
+
+
+@contextmanager
+def understood(path: Path) -> Iterator[None]:
+    """Turn what Arrow or Python say of values that a damaged file holds into one sentence."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except VqpuError:
+        raise
+    except (pa.ArrowException, OverflowError, ValueError) as error:
+        raise unreadable(path, error) from error
 
 
 class _Parts:

@@ -17,7 +17,7 @@ from vqpu.errors import InputError
 from vqpu.files.readers._roles import ids_of, is_positive, kept_column, some_words
 from vqpu.files.readers._samples import Chunk, KeptColumn, PUData, check_both_kinds
 from vqpu.files.readers._spool import Spool
-from vqpu.files.readers._tablefiles import TableFile, open_table, stream
+from vqpu.files.readers._tablefiles import TableFile, open_table, stream, understood
 
 
 class _Roles(NamedTuple):
@@ -211,7 +211,8 @@ def count_unlabeled(path: str | Path, label: str) -> int:
 def _fit(tables: Sequence[TableFile], roles: _Roles, wishes: Wishes) -> ColumnPlan:
     for table in tables:
         check_columns(table.schema.names, roles.names)
-    return fit_plan([_Source(table) for table in tables], wishes, roles.names)
+    with understood(tables[-1].path):
+        return fit_plan([_Source(table) for table in tables], wishes, roles.names)
 
 
 def _kinds_to_read(plan: ColumnPlan) -> dict[str, str]:
@@ -272,10 +273,11 @@ def _encoded(
     next_row = start
     for batch in stream(table, columns, max(len(columns), plan.n_features)):
         n_odd = notes.n_cells
-        X = encode_batch(plan, batch, notes)
+        with understood(table.path):
+            X = encode_batch(plan, batch, notes)
+            names, kept = _carried(batch, roles, next_row)
         if missing == "refuse":
             _refuse_missing(X, plan, table, next_row, notes.n_cells - n_odd)
-        names, kept = _carried(batch, roles, next_row)
         y = None
         if roles.label is not None:
             values = batch.column(roles.label)

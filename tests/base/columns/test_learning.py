@@ -1,0 +1,149 @@
+"""What columns are taken for, by hand; and that odd ones stay cheap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vqpu.base.columns import EncodedRows, Notes, Wishes, encode_batch, fit_plan
+from vqpu.base.columns._dates import date_parts, instants
+from vqpu.base.columns._rows import with_plan
+from vqpu.base.columns._text import fit_components, text_features
+from vqpu.base.columns._textfacts import TextFacts
+
+pa = pytest.importorskip("pyarrow")
+
+
+class Table:
+    """A table in memory, in small batches."""
+
+    name = "the table"
+
+    def __init__(self, rows: int = 64, **columns: Any) -> None:
+        self._table = pa.table(columns)
+        self.schema, self._rows = self._table.schema, rows
+
+    def batches(self, names: Any) -> Any:
+        return iter(self._table.select(list(names)).to_batches(max_chunksize=self._rows))
+
+
+def kind_of(values: Any, **wishes: Any) -> str:
+    """What a column is taken for beside a plain one."""
+    table = Table(x=np.random.default_rng(0).normal(size=len(values)), c=values)
+    plan = fit_plan([table], Wishes(**wishes))
+    (found,) = [text for name, text in plan.describe().items() if name == "c"]
+    return found
+
+
+N = 200
+GUESSES: dict[str, tuple[list[Any], str]] = {
+    "digits": ([str(i % 7) for i in range(N)], "number"),
+    "digits with marks": ([["1.5", "?", "3"][i % 3] for i in range(N)], "number"),
+    "half of it words": ([["1", "2", "a", "b", "c", "d"][i % 6] for i in range(N)], "category"),
+    "words of truth": ([["True", "FALSE"][i % 2] for i in range(N)], "boolean"),
+    "yes and no": ([["yes", "no"][i % 2] for i in range(N)], "category of 2"),
+    "days": ([f"2020-02-{i % 28 + 1:02}" for i in range(N)], "date"),
+    "moments": ([f"2020-02-03T{i % 24:02}:00:00+01:00" for i in range(N)], "date with its time"),
+    "months first": ([f"{i % 12 + 1}/{i % 28 + 1}/2020" for i in range(N)], "date"),
+    "clock": ([f"{i % 24}:15" for i in range(N)], "time of the day"),
+    "sentences": ([f"this is remark number {i} of many" for i in range(N)], "free text"),
+    "few sentences": ([f"one of {i % 3} long answers here" for i in range(N)], "category of 3"),
+    "names": ([f"n{i}" for i in range(N)], "left out: it has 200 different"),
+    "one value": (["a"] * N, "left out: it is constant"),
+    "one value and gaps": (["a", None] * (N // 2), "category of 1"),
+    "gaps alone": ([None] * N, "left out: it has no value"),
+    "one number and gaps": ([1.0, None] * (N // 2), "number"),
+    "one number": ([7.0] * N, "left out: it is constant"),
+    "lists": ([[1.0, float(i)] for i in range(N)], "list, 2 numbers"),
+}
+
+
+@pytest.mark.parametrize("case", GUESSES)
+def test_guess__by_hand(case: str) -> None:
+    values, expected = GUESSES[case]
+    assert kind_of(values).startswith(expected)
+
+
+def test_guess__american_dates__by_the_pattern_that_fits_all() -> None:
+    plan = fit_plan([Table(d=[f"12/{i % 28 + 1}/2020" for i in range(N)])], Wishes())
+    assert plan.columns[0].pattern == "%m/%d/%Y"
+    X = encode_batch(plan, pa.record_batch({"d": ["12/25/2020"]}), Notes())
+    assert X[0, 1:4].tolist() == [2020, 12, 25]
+
+
+def test_batches_of_different_types__one_column() -> None:
+    class Changing(Table):
+        def batches(self, names: Any) -> Any:
+            assert names == ["x"]
+            first, second = [1.0, 2.0, None] * 20, ["3", "?", "4"] * 20
+            yield pa.record_batch({"x": pa.array(first)})
+            yield pa.record_batch({"x": pa.array(second)})
+
+    plan = fit_plan([Changing(x=[1.0])], Wishes())
+    assert plan.columns[0].kind == "number"
+
+
+def test_instants__text_and_types_agree__nonsense_is_missing() -> None:
+    texts = pa.array(["2020-02-29", "2020-02-30", "1960-01-01T12:00", None, "x", "2020-01-01Z"])
+    seconds = instants(texts)
+    expected = np.array(["2020-02-29", "NaT", "1960-01-01T12:00"], "datetime64[s]")
+    np.testing.assert_array_equal(seconds[[0, 2]], expected[[0, 2]].astype(float))
+    assert np.isnan(seconds[[1, 3, 4, 5]]).all()
+    typed = pa.array([None, 10**9], pa.timestamp("ns"))
+    np.testing.assert_array_equal(instants(typed), [np.nan, 1.0])
+    parts = date_parts(np.array([0.0, np.nan, -86400.0 * 365 + 3600]), has_time=True)
+    assert parts[0].tolist() == [0, 1970, 1, 1, 3, 0]  # a Thursday
+    assert parts[2].tolist()[1:] == [1969, 1, 1, 2, 1]
+    assert np.isnan(parts[1]).all()
+
+
+def test_text__alike_words_are_near__and_nothing_random() -> None:
+    texts = [f"{w} delivery {i}" for i in range(50) for w in ("slow late", "quick early")]
+    components = fit_components(texts)
+    np.testing.assert_array_equal(components, fit_components(texts))
+    slow, late, quick = text_features(["slow delivery", "late delivery", "quick early"], components)
+    assert np.linalg.norm(slow - late) < np.linalg.norm(slow - quick)
+    assert np.isfinite(fit_components(["", ""])).all()
+
+
+def test_counting__a_million_different_texts__bounded_and_the_frequent_ones_right() -> None:
+    facts = TextFacts(1)
+    rng = np.random.default_rng(0)
+    n_common = 0
+    for part in range(20):
+        words = [f"v{part}-{i}" for i in range(50_000)]
+        words[:2000] = ["common"] * 2000
+        n_common += 2000
+        facts.update("c", pa.array(rng.permutation(words)))
+    assert len(facts.counts) <= 100_000
+    assert facts.counts["common"] == n_common
+    assert facts.n_distinct > 900_000
+
+
+def test_long_texts__are_no_categories_and_cost_nothing() -> None:
+    facts = TextFacts(1)
+    facts.update("c", pa.array(["x" * 1_000_000] * 10 + ["y"]))
+    assert facts.counts == {"y": 1}
+    assert facts.n_long == 10
+
+
+def test_rows__keep_the_plan_only_while_columns_are_the_same() -> None:
+    plan = fit_plan([Table(a=[1.0, 2.0], b=["x", "y"])], Wishes())
+    rows = with_plan(np.arange(8.0).reshape(4, 2), plan)
+    for kept in (rows[1:], rows[[0, 2]], rows[rows[:, 0] > 2]):
+        assert isinstance(kept, EncodedRows)
+        assert kept.plan is plan
+    for other in (rows[:, ::-1], rows.T, rows + 1, rows[0], rows[:2, :], np.array(rows)):
+        assert getattr(other, "plan", None) is None
+
+
+def test_wide_table__20000_columns__one_pass_of_seconds() -> None:
+    n = 30
+    numbers = {f"c{i}": np.arange(n) % (i % 7 + 2) for i in range(19_000)}
+    words = {f"w{i}": [f"{j % 3}{i}a" for j in range(n)] for i in range(1000)}
+    columns: dict[str, Any] = {**numbers, **words}
+    plan = fit_plan([Table(**columns)], Wishes())
+    assert len(plan.columns) == 20_000
+    assert len(plan.categories) == 1000
