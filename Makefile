@@ -38,6 +38,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/speed.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/serving.py
+	$(BIN)/python benchmarks/tables.py
 
 # An item of the paper (experiments/registry.py lists them), such as
 # make reproduce ITEM=table2 DATA_DIR=... ARGS="--workers 2"; ARGS=--show makes it from its records.
