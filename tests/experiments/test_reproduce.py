@@ -102,9 +102,9 @@ def test_table2__cpu__what_is_published() -> None:
     tasks = {task for task, _, _ in runs}
     assert tasks == {"afhq-cats", "cifar10-animals", "mnist-even-odd", "fashion-last5"}
     for task in tasks:
-        for row in ("vq", "vq-literal"):
+        for row in ("vq", "tedn", "vpu", "naive", "oracle"):
             assert {seed for one, name, seed in runs if (one, name) == (task, row)} >= {0, 1, 2}
-    assert len({row for _, row, _ in runs}) == 11
+    assert len({row for _, row, _ in runs}) == 17
     # Defaults, and nothing tuned by data set.
     assert all(config["parameters"] == {} for config in configs.values() if config["row"] == "vq")
 
@@ -137,7 +137,7 @@ def test_seeds__given__every_method_has_them() -> None:
     settings = read_settings("table2", "cpu", PAPER).with_seeds((7, 8))
     configs = load_item("table2").expand(settings)
     assert {config["seed"] for config in configs.values()} == {7, 8}
-    assert len(configs) == 4 * 11 * 2
+    assert len(configs) == 4 * 17 * 2
 
 
 BAD_SETTINGS = [
@@ -350,7 +350,7 @@ def test_resumption__record_is_gone__run_is_made_again_and_others_are_not(
     monkeypatch.setattr(module, "run", run)
     request = request_for("table2", tmp_path)
     run_item(request)
-    assert len(made) == 11
+    assert len(made) == 17
     (tmp_path / "table2" / "digits-even-odd_alpha0.5_naive_seed0.json").unlink()
     run_item(request)
     assert made[11:] == ["naive"]
@@ -461,7 +461,7 @@ def test_failing_run__the_others_are_made_and_the_failure_is_told(
         return fake_run(config, data_dir)
 
     monkeypatch.setattr(module, "run", run)
-    with pytest.raises(FailedRunsError, match=r"1 of 11 runs failed.*vq_seed0: The loss"):
+    with pytest.raises(FailedRunsError, match=r"1 of 17 runs failed.*vq_seed0: The loss"):
         run_item(request_for("table2", tmp_path))
     assert len(list((tmp_path / "table2").glob("*.json"))) == 10
     places = ["--paper-dir", str(PAPER), "--results-dir", str(tmp_path)]
@@ -491,10 +491,8 @@ def test_expected__every_number__stands_in_its_table(tmp_path: Path) -> None:
     assert len(expected["table3"]["cells"]) == 3 + 8
 
 
-UNFINISHED = {
-    "forms",
-    "small-images",
-}  # nothing quotes it yet, and its records may lack some or all
+# Some of their runs are still to be made; what is there is published all the same.
+UNFINISHED = {"table2", "table1", "figure4", "forms", "small-images", "encoders"}
 
 
 def test_published__every_table_that_is_there() -> None:
@@ -502,15 +500,19 @@ def test_published__every_table_that_is_there() -> None:
     assert found - UNFINISHED == {*PAPER_ITEMS, *STUDIES} - UNFINISHED
 
 
-@pytest.mark.parametrize("name", sorted({*PAPER_ITEMS, *STUDIES} - UNFINISHED))
+@pytest.mark.parametrize("name", sorted({*PAPER_ITEMS, *STUDIES}))
 def test_published__made_again_from_the_records__same_text(name: str, tmp_path: Path) -> None:
     source = runs_of(name)
+    if not (ROOT / "results" / name).exists():
+        assert name in UNFINISHED
+        return
     shutil.copytree(ROOT / "results" / source, tmp_path / source)
     request = Request(name, "cpu", PAPER, tmp_path)
     records = read_item(request)
-    assert all(record.metrics is not None for record in records.values())
+    is_whole = all(record.metrics is not None for record in records.values())
+    assert is_whole != (name in UNFINISHED)
     there = {path.stem for path in (tmp_path / source).glob("*.json")}
-    assert {*records} == there or name != source, "a record that no summary is made from"
+    assert {*records} >= there or name != source, "a record that no summary is made from"
     shown = show_item(request)
     published = ROOT / "results" / name
     assert (published / "summary.md").read_text() == shown.markdown

@@ -39,6 +39,7 @@ def test_trained_network__constant_targets_and_separable_classes__near_the_limit
     model = VQKMeansClassifier(
         variant=Variant(encoding="constant", anchor_mean=1.0),
         n_members=1,
+        n_rounds=1,
         dropout=0.0,
         max_steps=400,
         patience=99,

@@ -78,11 +78,11 @@ def striped_images() -> tuple[NDArray[Any], NDArray[Any]]:
         (small_data, {}),
         (
             small_data,
-            {"encoder": "auto", "n_members": 2, "n_rounds": 1, "decision": "nearest-center"},
+            {"encoder": "network", "n_members": 2, "n_rounds": 1, "decision": "nearest-center"},
         ),
         (small_data, {"codebook_update": "adam", "anchors": "moving", "weight_average": 0}),
         (small_data, {"encoding": "distribution", "schedule": "constant"}),
-        (striped_images, {"encoder": "auto"}),
+        (striped_images, {"encoder": "auto", "optimizer": "adam"}),
     ],
     ids=["small", "members", "adam", "distribution", "images"],
 )

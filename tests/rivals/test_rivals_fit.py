@@ -111,7 +111,7 @@ def test_tedn__sgd__is_another_optimiser_with_the_authors_settings(
 def test_defaults__shared_parameters__the_same_everywhere(rival: Any) -> None:
     shared = NaivePUClassifier().get_params()
     assert {name: rival().get_params()[name] for name in shared} == shared
-    assert len(shared) == 19
+    assert len(shared) == 20
 
 
 @pytest.mark.parametrize("rival", RIVALS)
