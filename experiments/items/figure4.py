@@ -21,7 +21,12 @@ from experiments.summary import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLORS = {"vq": "#1b6ca8", "vq-literal": "#b8561b"}
+_COLORS = {
+    "vq": "#1b6ca8",
+    "vq-adam": "#3a9c6e",
+    "vq-literal": "#b8561b",
+    "vq-literal-conv": "#c9a227",
+}
 _NOTES = """
 The paper: "the point at which the distance between the two clusters [...] is largest also
 corresponds to the point of highest accuracy", "evident in all experiments". Below, a line a run:

@@ -365,3 +365,32 @@ def test_categories__of_a_data_frame_are_sets() -> None:
     network: Any = model.network_
     assert network.encoder.arrays.node_words.any()
     assert np.mean(model.predict(frame)[y == 0] == truth[y == 0]) > 0.9
+
+
+def test_saved__more_members_than_tensors__come_back(table: Table, tmp_path: Path) -> None:
+    X, y, _ = table
+    model = trees(n_members=20, max_steps=10, n_rounds=1).fit(X, y)
+    model.save(tmp_path / "model")
+    loaded = vqpu.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert loaded.precision_ == "float64"
+
+
+def test_predict__a_row_without_any_value__is_not_judged(table: Table) -> None:
+    X, y, _ = table
+    model = trees(max_steps=10, n_rounds=1).fit(X, y)
+    rows = X[:3].copy()
+    rows[0, 1:] = np.nan
+    assert np.isfinite(model.decision_function(rows)).all()
+    rows[1] = np.nan
+    with pytest.raises(InputError, match="no value at all in sample 1"):
+        model.decision_function(rows)
+
+
+def test_rounds_that_leave_out__are_of_networks(table: Table) -> None:
+    X, y, _ = table
+    with pytest.raises(ParameterError, match="variant__rounds must be 'soft'"):
+        trees(variant__rounds="leave-out").fit(X, y)
+    auto = VQKMeansClassifier(max_steps=5, n_members=1, random_state=0)
+    auto.set_params(variant__rounds="leave-out").fit(X, y)
+    assert not hasattr(auto, "tree_sizes_")

@@ -179,6 +179,16 @@ class ArraySource:
             n_missing += np.isnan(chunk).sum(axis=0)
         self.n_missing = n_missing if n_missing.any() else None
 
+    def check_present(self) -> None:
+        """Raise if a sample has no value at all; to be called after :meth:`check_finite`."""
+        for start, chunk in self._chunks() if self.n_missing is not None else ():
+            is_empty = np.isnan(chunk).all(axis=1)
+            if is_empty.any():
+                raise UnusableSampleError(
+                    f"X contains no value at all in sample {start + int(np.argmax(is_empty))}. "
+                    "There is nothing to judge it by: leave such samples out."
+                )
+
     def _refuse(self, start: int, chunk: NDArray[Any], bad: NDArray[np.bool_]) -> None:
         sample = int(np.argmax(bad.reshape(len(chunk), -1).any(axis=1)))
         kind = "NaN" if np.isnan(chunk[sample][bad[sample]]).any() else "infinity (inf)"

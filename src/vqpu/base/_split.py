@@ -153,7 +153,9 @@ def _split_groups(
 ) -> Split:
     """Share whole groups out, the largest first, each to the part that lacks most of its kind."""
     kept_from = np.full(len(is_positive), -1, dtype=np.int64)
-    n_folds = n_members if n_members > 1 else max(2, round(1 / share) if share > 0 else 2)
+    n_folds = max(round(1 / _SHARE_OF_A_MEMBER), n_members)
+    if n_members == 1:
+        n_folds = max(2, round(1 / share) if share > 0 else 2)
     fold_of = share_groups(is_positive, groups, n_folds, generator)
     members = fold_of[groups]
     is_kept = members < n_members

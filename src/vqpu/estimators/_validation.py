@@ -108,6 +108,7 @@ def check_prediction_data(estimator: Any, X: Any) -> ArraySource:
             "(images: channels, height, width)."
         )
     source.check_finite(allow_missing=_takes_gaps(estimator))
+    source.check_present()
     return source
 
 
@@ -118,6 +119,11 @@ def _planned_source(estimator: Any, X: Any) -> ArraySource:
         notes = Notes()
         X = encode_frame(plan, X, notes).view(np.ndarray)
         notes.warn(4)
+    if isinstance(X, EncodedRows) and X.plan is not None and X.plan.codes != plan.codes:
+        raise InputError(
+            "X was read with other columns or categories than those of the model. Pass a data "
+            "frame, which is encoded as in training."
+        )
     shape = getattr(X, "shape", None)
     if (
         not isinstance(X, np.ndarray)
@@ -133,6 +139,7 @@ def _planned_source(estimator: Any, X: Any) -> ArraySource:
         raise InputError("Found array with 0 sample(s) where at least 1 is required.")
     source = ArraySource(X.view(np.ndarray), plan.categories)
     source.check_finite(allow_missing=True)
+    source.check_present()
     return source
 
 

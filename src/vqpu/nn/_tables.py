@@ -13,6 +13,7 @@ _WIDE, _NARROW = 32, 8  # length of such a vector; the second where there are ma
 _WIDEST = 4096  # inputs of all categories together before they become narrow
 _SEED = 20231
 _MOST_FEATURES, _MOST_CODES = 1 << 22, 1 << 20  # that a file may claim
+_MOST_SIGNS = 1 << 27  # of all columns together, in memory
 
 
 class TableInputs(NamedTuple):
@@ -72,6 +73,7 @@ class TableInputs(NamedTuple):
             and len(set(columns)) == len(columns)
             and all(1 <= n <= _MOST_CODES for n in counts)
             and self.width > 0
+            and sum(n for n in counts if n > _NARROW) * _WIDE <= _MOST_SIGNS
         )
 
 

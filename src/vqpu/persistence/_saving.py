@@ -137,7 +137,8 @@ def _restore(model: Savable, bundle: Bundle) -> None:
     for name, value in _checked_state(model, bundle).items():
         setattr(model, name, decode(value, tensors, model._records))
     _check_fitted(model, bundle)
-    if model.n_members_ > len(tensors):
+    # Members of trees share their tensors, whose own check counts members.
+    if model.n_members_ > len(tensors) and getattr(model, "tree_sizes_", None) is None:
         raise ModelFileError(f"{bundle.path} states {model.n_members_} members but lacks them.")
     parameters = model.get_params(deep=False)
     # Our own modules take no memory until their shapes are known to be those of the file.

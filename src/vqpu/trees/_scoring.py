@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 # Below this many visits of a tree by a row, starting threads takes longer than they save.
 _WORTH_THREADS = 1 << 20
-_CONTRIBUTION_ROWS = 256
+_CONTRIBUTIONS_AT_ONCE = 1 << 22
 
 
 class TreeScorer:
@@ -66,9 +66,10 @@ class TreeScorer:
             Their sum and ``base`` are the mean of :meth:`outputs`.
         base : float
         """
+        step = max(1, _CONTRIBUTIONS_AT_ONCE // (self._n_members * (self._n_features + 1)))
         parts = [
-            self._some_contributions(rows[start : start + _CONTRIBUTION_ROWS])
-            for start in range(0, rows.shape[0], _CONTRIBUTION_ROWS)
+            self._some_contributions(rows[start : start + step])
+            for start in range(0, rows.shape[0], step)
         ]
         every = np.vstack(parts)
         return every[:, :-1], float(every[0, -1])

@@ -414,7 +414,9 @@ class VQKMeansClassifier(
 
     @property
     def precision_(self) -> str:
-        """What ``precision`` comes to for these samples on this device."""
+        """What ``precision`` comes to for these samples on this device; trees are in double."""
+        if isinstance(self._folded, TreeNetwork):
+            return "float64"
         is_image = len(self.input_shape_) == 3
         return resolve_precision(self.precision, self._device, is_image=is_image)
 
@@ -430,6 +432,8 @@ class VQKMeansClassifier(
 
     @property
     def _takes_sparse(self) -> bool:
+        if hasattr(self, "_folded"):
+            return isinstance(self._folded, TreeNetwork)
         return is_trees(self.encoder, resolve_variant(self.variant))
 
     def _check_parameters(self) -> None:
@@ -533,8 +537,13 @@ class VQKMeansClassifier(
 
     def _attach(self, modules: Mapping[str, Any], device: torch.device) -> None:
         self.network_, self._device = modules["network_"], device
+        if not hasattr(self, "max_steps_"):  # saved before there was one
+            self.max_steps_ = self.max_steps
         if isinstance(self.network_, TreeNetwork):
             self.network_.encoder.check()
             self._folded: VQNetwork | TreeNetwork = self.network_
-        else:
-            self._folded = fold_network(self.network_)
+            return
+        self._folded = fold_network(self.network_)
+        is_vectors = len(self.input_shape_) == 1
+        if is_vectors and self.encoder == "auto" and is_trees("auto", self.variant_):
+            self.encoder = "network"  # what "auto" meant when it was saved

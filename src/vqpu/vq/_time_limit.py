@@ -56,8 +56,10 @@ def _plan(context: FitContext, settings: VQSettings, seconds: float) -> int:
 
 
 def _seconds_per_tree(context: FitContext, settings: VQSettings) -> float:
+    rounds = TreeRounds(context, settings)
+    rounds.prepare()
     start = time.perf_counter()
-    n_trees = TreeRounds(context, settings).try_out()
+    n_trees = rounds.try_out()
     return (time.perf_counter() - start) / n_trees
 
 

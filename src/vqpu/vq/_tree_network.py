@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from vqpu.base._source import ArraySource
-from vqpu.errors import InputError
+from vqpu.errors import InputError, ModelFileError
 from vqpu.nn import Codebook
 from vqpu.trees import TreeArrays, TreeScorer, TreeSizes, blank_trees, check_trees
 from vqpu.vq._network import Encodings
@@ -75,6 +75,9 @@ def line_of_codes(codebook: Codebook) -> CodeLine:
     return CodeLine(np.array(borders), np.array(codes, dtype=narrow))
 
 
+_MOST_CATEGORIES = 1 << 20
+
+
 class Columns(NamedTuple):
     """What is known of the columns of training.
 
@@ -133,6 +136,10 @@ class TreeEncoder(nn.Module):
     def check(self) -> None:
         """Raise unless the buffers are trees."""
         check_trees(self.arrays, self.n_members, self.n_features)
+        low, high, n_categories = self.columns
+        is_sound = np.isfinite(low).all() and np.isfinite(high).all() and (low <= high).all()
+        if not is_sound or n_categories.min() < 0 or n_categories.max() > _MOST_CATEGORIES:
+            raise ModelFileError("The ranges of the columns of trees make no sense.")
 
 
 class TreeNetwork(nn.Module):

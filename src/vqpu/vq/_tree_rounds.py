@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,6 +49,7 @@ _POSSIBLE = {
     "encoding": ("codes",),
     "anchors": ("frozen",),
     "codebook_update": ("follow", "none"),
+    "rounds": ("soft",),
 }
 
 
@@ -120,7 +120,6 @@ def tree_settings(
     epochs = trees.n_trees if settings.max_epochs is None else settings.max_epochs
     return settings._replace(
         spec=settings.spec._replace(n_members=members, dropout=0.0),
-        variant=replace(settings.variant, rounds="soft"),
         max_steps=min(settings.max_steps, epochs, trees.n_trees),
         n_rounds=_ROUNDS if n_rounds is None else int(n_rounds),
         trees=trees,
@@ -162,6 +161,10 @@ class TreeRounds:
             if not result.interrupted:
                 write_round(folder, result)
         return result.following(before)
+
+    def prepare(self) -> None:
+        """Cut the columns into steps, which is done once for all rounds."""
+        self._make_growth(Round(1, self._context.split))
 
     def try_out(self) -> int:
         """Grow the trees up to the first check, look at them, and forget them; return how many."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.model_selection import train_test_split
 
 from vqpu.base.columns import EncodedRows, Notes, Wishes, encode_batch, fit_plan
 from vqpu.base.columns._dates import date_parts, instants
@@ -132,10 +134,13 @@ def test_long_texts__are_no_categories_and_cost_nothing() -> None:
 def test_rows__keep_the_plan_only_while_columns_are_the_same() -> None:
     plan = fit_plan([Table(a=[1.0, 2.0], b=["x", "y"])], Wishes())
     rows = with_plan(np.arange(8.0).reshape(4, 2), plan)
-    for kept in (rows[1:], rows[[0, 2]], rows[rows[:, 0] > 2]):
+    again = pickle.loads(pickle.dumps(rows))
+    by_sklearn = train_test_split(rows, random_state=0)[0]
+    for kept in (rows[1:], rows[[0, 2]], rows[rows[:, 0] > 2], rows[:2, :], rows[[1], ...], again):
         assert isinstance(kept, EncodedRows)
-        assert kept.plan is plan
-    for other in (rows[:, ::-1], rows.T, rows + 1, rows[0], rows[:2, :], np.array(rows)):
+        assert kept.plan == plan
+    assert by_sklearn.plan == plan
+    for other in (rows[:, ::-1], rows.T, rows + 1, rows[0], rows[:2, 1:], np.array(rows)):
         assert getattr(other, "plan", None) is None
 
 

@@ -136,6 +136,11 @@ class ColumnPlan(NamedTuple):
     left_out: tuple[tuple[str, str], ...] = ()
 
     @property
+    def codes(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """What numbers of encoded rows mean: name, kind and categories of every column."""
+        return [(column.name, column.kind, column.values) for column in self.columns]
+
+    @property
     def names(self) -> list[str]:
         """Names of the columns that are used."""
         return [column.name for column in self.columns]

@@ -29,18 +29,30 @@ class EncodedRows(np.ndarray[Any, np.dtype[np.float64]]):
 
     def __getitem__(self, index: Any) -> Any:
         rows = super().__getitem__(index)
-        if isinstance(rows, EncodedRows) and rows.ndim == 2 and not isinstance(index, tuple):
+        if isinstance(rows, EncodedRows) and rows.ndim == 2 and _picks_rows(index):
             rows.plan = self.plan
         return rows
 
+    def __reduce__(self) -> Any:
+        return with_plan, (np.asarray(self), self.plan)
 
-def with_plan(matrix: NDArray[np.float64], plan: ColumnPlan) -> EncodedRows:
+
+def _picks_rows(index: Any) -> bool:
+    """Return whether an index leaves all columns in place, as scikit-learn's ``[rows, ...]``."""
+    if not isinstance(index, tuple):
+        return True
+    return all(
+        part is Ellipsis or (isinstance(part, slice) and part == slice(None)) for part in index[1:]
+    )
+
+
+def with_plan(matrix: NDArray[np.float64], plan: ColumnPlan | None) -> EncodedRows:
     """Return a view of a matrix that knows its plan.
 
     Parameters
     ----------
     matrix : ndarray of shape (n, plan.n_features)
-    plan : ColumnPlan
+    plan : ColumnPlan or None
     """
     rows = matrix.view(EncodedRows)
     rows.plan = plan
