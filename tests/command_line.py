@@ -14,6 +14,7 @@ from vqpu.cli import main
 
 QUICK = [
     "--set=max_steps=60", "--set=variant__check_every=20", "--set=n_members=1", "--set=n_rounds=1",
+    "--set=encoder=network",
     "--set=codebook_size=32", "--set=vector_dim=8", "--set=n_vectors=4", "--seed=0", "--quiet",
 ]  # fmt: skip
 

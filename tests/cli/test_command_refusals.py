@@ -211,11 +211,22 @@ def test_bad_target__refused_before_the_model_is_read(
 def test_predict__refused_halfway__old_result_stays(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "a.csv").write_text("old")
+    old = "id,label,score,probability,reason\n"
+    (tmp_path / "a.csv").write_text(old)
     arguments = ["predict", f"{place}/table", f"{place}/gap.parquet", "--out", f"{tmp_path}/a.csv"]
     assert main([*arguments, "--missing", "refuse"]) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
-    assert (tmp_path / "a.csv").read_text() == "old"
+    assert (tmp_path / "a.csv").read_text() == old
+
+
+def test_predict__onto_data_of_the_user__refused(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.csv").write_text("customer,income\n1,2\n")
+    arguments = ["predict", f"{place}/table", f"{place}/gap.parquet", "--out", f"{tmp_path}/a.csv"]
+    assert main(arguments) == 2
+    assert "may be data of yours" in capsys.readouterr().err
+    assert (tmp_path / "a.csv").read_text() == "customer,income\n1,2\n"
 
 
 def test_predict__full_disk__one_sentence(

@@ -302,10 +302,11 @@ def test_predict__rows_with_gaps_and_a_monstrous_one__all_there_and_ids_stay_num
     run(capsys, *line, "--out", tmp_path / "model", *QUICK)
     parquet.write_table(pa.table({"x": [None, None, 1e300, *x[:2]]}), tmp_path / "new.parquet")
     command = ("predict", tmp_path / "model", tmp_path / "new.parquet", "--out")
-    assert "1 cannot be judged" in run(capsys, *command, tmp_path / "a.parquet")
+    assert "3 cannot be judged" in run(capsys, *command, tmp_path / "a.parquet")
     rows = parquet.read_table(tmp_path / "a.parquet").to_pylist()
     assert [row["id"] for row in rows] == [0, 1, 2, 3, 4]
-    assert [row["score"] is None for row in rows] == [False, False, True, False, False]
+    assert [row["score"] is None for row in rows] == [True, True, True, False, False]
+    assert rows[0]["reason"] == "it contains no value at all"
     assert rows[2]["reason"] == "Sample 0 has no finite encoding"
     assert {row["label"] for row in rows} <= {None, 0, 1}
     run(capsys, *command, tmp_path / "b.parquet", "--sort")

@@ -45,7 +45,7 @@ def test_fit__config_file__same_model_as_options(
         f'drop = ["truth"]\nout = "{tmp_path}/elsewhere"\nmax_steps = 60\n'
         "variant__check_every = 20\n"
         "n_members = 1\nn_rounds = 1\ncodebook_size = 32\nvector_dim = 8\nn_vectors = 4\n"
-        "random_state = 0\n"
+        'random_state = 0\nencoder = "network"\n'
     )
     run(capsys, "fit", "--config", tmp_path / "fit.toml", "--out", tmp_path / "model", "--quiet")
     assert not (tmp_path / "elsewhere").exists(), "the option goes first"

@@ -721,6 +721,26 @@ def test_csv__separator_found_by_itself(separator: str, tmp_path: Path) -> None:
     assert read.X.tolist() == [[1.5, 0], [2, 1], [3, 0]]
 
 
+def test_csv__decimal_commas_beside_points_and_marks__are_numbers(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    lines = ["income;version;known"]
+    for number in range(200):
+        income = f"{rng.uniform(1, 9):.3f}".replace(".", ",")
+        if number == 7:
+            income = "?"
+        if number == 8:
+            income = "1.234.567,5"
+        lines.append(f"{income};{number % 5}.5;{'yes' if number % 4 == 0 else ''}")
+    path = tmp_path / "data.csv"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.warns(ColumnWarning, match="'income' that are no numbers.*: 1, such as"):
+        data = read_table(path, label="known", positive="yes")
+    assert data.plan is not None
+    assert data.plan.describe() == {"income": "number", "version": "number"}
+    assert np.isnan(data.X[:, 0]).sum() == 1
+    assert np.nanmax(data.X[:, 0]) == 1234567.5
+
+
 def test_csv__decimal_comma__with_semicolons(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("x;l\n1,5;1\n2,25;0\n-3;0\n")
     read = read_table(tmp_path / "t.csv", label="l", positive=1, cache_dir=tmp_path)

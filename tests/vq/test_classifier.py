@@ -271,7 +271,7 @@ def test_collapsed_codes__named_error_that_says_what_to_try(blobs: Blobs) -> Non
 
 def test_collapsed_codes__projection_still_tells__warned_of(blobs: Blobs) -> None:
     with pytest.warns(CollapsedCodesWarning, match="same codes"):
-        VQKMeansClassifier(max_steps=20, random_state=0).fit(*blobs)
+        VQKMeansClassifier(encoder="network", max_steps=20, random_state=0).fit(*blobs)
 
 
 @pytest.mark.parametrize("decision", ["posterior", "nearest-center"])
@@ -281,7 +281,9 @@ def test_no_hidden_positives__warned_of(decision: str) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         variant = Variant(decision=decision)
-        model = VQKMeansClassifier(max_steps=150, n_rounds=1, random_state=0, variant=variant)
+        model = VQKMeansClassifier(
+            encoder="network", max_steps=150, n_rounds=1, random_state=0, variant=variant
+        )
         model.fit(X, y)
     assert any(issubclass(w.category, NoHiddenPositivesWarning) for w in caught)
     assert model.alpha_ < 0.05

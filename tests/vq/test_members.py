@@ -134,7 +134,7 @@ def test_members_and_dropout__fall_evenly_with_the_number_of_samples() -> None:
     members = [count_members(None, images(n)) for n in (30, 1_200, 1_800, 2_500, 4_000, 5_000)]
     assert members == [5, 5, 4, 3, 2, 1]
     assert [count_members(None, rows(n)) for n in (30, 12_000, 70_000)] == [5, 5, 1]
-    default = VQKMeansClassifier()
+    default = VQKMeansClassifier(encoder="network")
     assert [default._settings(part).n_rounds for part in (rows(99), images(99))] == [3, 2]
     assert [resolve_dropout(None, rows(n)) for n in (99, 3_000, 9_000)] == [0.5, 0.375, 0.25]
     dropped = [resolve_dropout(None, images(n)) for n in (99, 2_449, 2_450, 9_000)]

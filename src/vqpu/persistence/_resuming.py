@@ -81,7 +81,11 @@ def fit_identity(
         "shape of X": list(source.array.shape),
         "dtype of X": source.array.dtype.str,
         "digest of X": _digest_of_samples(source),
-        **({"categories": sorted(source.categories.items())} if source.categories else {}),
+        **(
+            {"categories": sorted(map(list, source.categories.items()))}
+            if source.categories
+            else {}
+        ),
         "digest of y": hashlib.sha256(labels).hexdigest(),
     }
 

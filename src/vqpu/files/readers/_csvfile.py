@@ -15,8 +15,12 @@ from vqpu.files.readers._tablefiles import check_width, unreadable
 CSV_BLOCK = 1 << 19
 _SEPARATORS = (",", ";", "\t", "|")
 _ARROW_TYPES = {"number": "float64", "boolean": "bool"}
-_DECIMAL_COMMA = re.compile(rb'[;\n"]-?\d+,\d+["\r\n;]')
-_DECIMAL_POINT = re.compile(rb'[;\n"]-?\d+\.\d+["\r\n;]')
+_DECIMAL_COMMA = re.compile(rb'[;\t|\n"][-+]?[\d.]+,\d+["\r\n;\t|]')
+_DECIMAL_POINT = re.compile(rb'[;\t|\n"][-+]?\d+\.\d+["\r\n;\t|]')
+# Of cells with a comma: marks of thousands before it, then the comma itself.
+_THOUSANDS = (r"^(\s*[-+]?\d{1,3})\.(\d{3}[\d.]*,\d+\s*)$", r"\1\2")
+_COMMA = (r"^(\s*[-+]?\d*),(\d+\s*)$", r"\1.\2")
+_MOST_THOUSANDS = 4
 _FEW_VALUES = 1 << 16  # batches of wide tables are joined up to so many
 # A packed file may unpack to this many bytes, or to so many times its own.
 _MOST_UNPACKED, _RATIO = 1 << 32, 200
@@ -44,9 +48,10 @@ class CsvFile:
         self.path = path
         start = self._read_start()
         header = self._check_first_line(start)
-        self._decimal = "."
-        if self._delimiter == ";" and _DECIMAL_COMMA.search(start):
-            self._decimal = "." if _DECIMAL_POINT.search(start) else ","
+        self._has_commas = self._delimiter != "," and bool(_DECIMAL_COMMA.search(start))
+        # With both marks in the file cells are read as text, and those with a comma mended.
+        both = self._has_commas and _DECIMAL_POINT.search(start)
+        self._decimal = "," if self._has_commas and not both else "."
         fixed = {
             name: pa.type_for_alias(_ARROW_TYPES.get(kind, "string"))
             for name, kind in kinds.items()
@@ -87,7 +92,7 @@ class CsvFile:
         try:
             with self._open(types, columns) as reader:
                 for batch in reader:
-                    yield batch
+                    yield self._mended(batch)
                     n_done += batch.num_rows
             return
         except pa.ArrowInvalid as error:
@@ -99,15 +104,18 @@ class CsvFile:
         """Read the file again, from a row on, with every column as text."""
         import pyarrow as pa
 
-        numbers = [f.name for f in self.schema if pa.types.is_floating(f.type)]
         with self._open(dict.fromkeys(self.schema.names, pa.string()), columns) as reader:
             start = 0
             for batch in reader:
                 stop = start + batch.num_rows
                 if stop > n_done:
                     rest = batch.slice(max(0, n_done - start))
-                    yield rest if self._decimal == "." else _with_points(rest, numbers)
+                    yield self._mended(rest)
                 start = stop
+
+    def _mended(self, batch: Any) -> Any:
+        """Return a batch whose cells of text that are numbers with a comma have a point."""
+        return _with_points(batch) if self._has_commas else batch
 
     def _counted(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Give batches until a packed file has unpacked to more than it may."""
@@ -207,17 +215,24 @@ def _as_one(batches: list[Any]) -> Iterator[Any]:
         yield from batches
 
 
-def _with_points(batch: Any, names: Sequence[str]) -> Any:
-    """Return a batch of text whose numbers have a point where they had a comma."""
+def _with_points(batch: Any) -> Any:
+    """Return a batch in whose text 1.234,5 and 1234,5 have become 1234.5.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> _with_points(pa.record_batch({"a": ["1.234,5", "-2,25", "a,5", "?"]})).column(0).to_pylist()
+    ['1234.5', '-2.25', 'a,5', '?']
+    """
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    for name in names:
-        place = batch.schema.get_field_index(name)
-        if place >= 0:
-            values = pc.replace_substring_regex(
-                batch.column(place), r"^(\s*[-+]?\d*),(\d)", r"\1.\2"
-            )
-            batch = batch.set_column(place, name, values)
+    for place, field in enumerate(batch.schema):
+        if pa.types.is_string(field.type):
+            values = batch.column(place)
+            for pattern, replacement in (*[_THOUSANDS] * _MOST_THOUSANDS, _COMMA):
+                values = pc.replace_substring_regex(values, pattern, replacement)
+            batch = batch.set_column(place, field.name, values)
     return batch
 
 
