@@ -30,7 +30,7 @@ def test_run__every_method__a_json_record(method: str, tmp_path: Path) -> None:
         method, problem, seed=0, judge_checks=True, parameters={"max_steps": 60, "check_every": 20}
     )
     assert 0.5 < result.metrics["test_balanced_accuracy"] <= 1
-    assert len(result.history) == (9 if method == "vq" else 3)  # three rounds of three checks
+    assert len(result.history) == (6 if method == "vq" else 3)  # two rounds of three checks
     if method == "vq":
         assert {"holdout_loss", "posterior", "nearest-center"} <= {*result.history[0]}
     record = Record({"seed": 0}, result.metrics, result.history, {"threads": 1})

@@ -29,7 +29,10 @@ from vqpu.errors import InputError
 from vqpu.rivals import NaivePUClassifier
 from vqpu.training import CheckResult
 
-SHORT: dict[str, Any] = {"max_steps": 12, "check_every": 4, "batch_size": 32, "n_members": 1}
+SHORT: dict[str, Any] = {
+    "encoder": "network", "max_steps": 12, "check_every": 4, "batch_size": 32, "n_members": 1,
+}  # fmt: skip
+ONCE = {**SHORT, "n_rounds": 1}
 
 
 def test_problem__single_set__same_sizes_and_less_positive_u() -> None:
@@ -65,8 +68,8 @@ def test_problem__thinned_test_set__has_the_share(alpha: float) -> None:
 @pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
 def test_judged__vq__training_is_that_of_a_plain_fit_and_rows_are_whole() -> None:
     problem = make_problem("breast-cancer", n_positive=60, n_unlabeled=120, alpha=0.5, seed=0)
-    run = run_judged("vq", problem, seed=3, parameters=SHORT, n_judged=50)
-    model = make_method("vq", {"random_state": 3, **SHORT}).fit(problem.X, problem.y)
+    run = run_judged("vq", problem, seed=3, parameters=ONCE, n_judged=50)
+    model = make_method("vq", {"random_state": 3, **ONCE}).fit(problem.X, problem.y)
     accuracy = float((model.predict(problem.X_test) == problem.y_test).mean())
     assert run.metrics["test_accuracy"] == pytest.approx(accuracy, abs=1e-5)
     assert run.metrics["n_judged"] == 50

@@ -353,7 +353,7 @@ def test_resumption__record_is_gone__run_is_made_again_and_others_are_not(
     assert len(made) == 17
     (tmp_path / "table2" / "digits-even-odd_alpha0.5_naive_seed0.json").unlink()
     run_item(request)
-    assert made[11:] == ["naive"]
+    assert made[17:] == ["naive"]
 
 
 def test_other_config__finished_run__refused_and_says_what_to_delete(
@@ -463,7 +463,7 @@ def test_failing_run__the_others_are_made_and_the_failure_is_told(
     monkeypatch.setattr(module, "run", run)
     with pytest.raises(FailedRunsError, match=r"1 of 17 runs failed.*vq_seed0: The loss"):
         run_item(request_for("table2", tmp_path))
-    assert len(list((tmp_path / "table2").glob("*.json"))) == 10
+    assert len(list((tmp_path / "table2").glob("*.json"))) == 16
     places = ["--paper-dir", str(PAPER), "--results-dir", str(tmp_path)]
     assert main(["table2", "--profile", "smoke", *places]) == 1
     assert "| vq | chosen check | - | missing |" in capsys.readouterr().out

@@ -95,7 +95,7 @@ def diagnose(
     >>> U = np.vstack([rng.normal(3, 1, (50, 2)), rng.normal(-3, 1, (150, 2))])
     >>> model = VQKMeansClassifier(max_steps=100, random_state=0).fit(*stack_pu(P, U))
     >>> print(diagnose(model)[0])
-    [ok] 24% of the unlabelled samples are called positive, and alpha is estimated as 0.24.
+    [ok] 25% of the unlabelled samples are called positive, and alpha is estimated as 0.23.
     """
     if not isinstance(model, VQKMeansClassifier):
         raise InputTypeError(

@@ -18,7 +18,7 @@ _ARROW_TYPES = {"number": "float64", "boolean": "bool"}
 _DECIMAL_COMMA = re.compile(rb'[;\t|\n"][-+]?[\d.]+,\d+["\r\n;\t|]')
 _DECIMAL_POINT = re.compile(rb'[;\t|\n"][-+]?\d+\.\d+["\r\n;\t|]')
 # Of cells with a comma: marks of thousands before it, then the comma itself.
-_THOUSANDS = (r"^(\s*[-+]?\d{1,3})\.(\d{3}[\d.]*,\d+\s*)$", r"\1\2")
+_THOUSANDS = (r"^(\s*[-+]?\d+)\.(\d{3}[\d.]*,\d+\s*)$", r"\1\2")
 _COMMA = (r"^(\s*[-+]?\d*),(\d+\s*)$", r"\1.\2")
 _MOST_THOUSANDS = 4
 _FEW_VALUES = 1 << 16  # batches of wide tables are joined up to so many
