@@ -394,3 +394,15 @@ def test_rounds_that_leave_out__are_of_networks(table: Table) -> None:
     auto = VQKMeansClassifier(max_steps=5, n_members=1, random_state=0)
     auto.set_params(variant__rounds="leave-out").fit(X, y)
     assert not hasattr(auto, "tree_sizes_")
+
+
+def test_fit__members_in_threads__print_nothing_and_are_the_same(
+    table: Table, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    X, y, _ = table
+    alone = trees(max_steps=20).fit(X, y).decision_function(X)
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    monkeypatch.setattr("vqpu.vq._tree_rounds._VALUES_WORTH_THREADS", 1)
+    together = trees(max_steps=20).fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(alone, together)
+    assert capfd.readouterr() == ("", "")

@@ -128,7 +128,7 @@ class Growth:
             for member in members:
                 self._grow_member(member, n_trees)
             return
-        with ThreadPoolExecutor(self._n_threads) as pool:
+        with ThreadPoolExecutor(self._n_threads, initializer=_keep_quiet) as pool:
             list(pool.map(self._grow_member, members, [n_trees] * len(members)))
 
     def _grow_member(self, member: int, n_trees: int) -> None:
@@ -162,6 +162,13 @@ class Growth:
         empty = constant_tree(0.0)
         filled = [trees + [empty] * (longest - len(trees)) for trees in members]
         return join_trees([tree for step in zip(*filled, strict=True) for tree in step])
+
+
+def _keep_quiet() -> None:
+    """Silence LightGBM in this thread: it knows how loud to be thread by thread."""
+    import lightgbm
+
+    lightgbm.Dataset(np.zeros((2, 1)), np.zeros(2), params={"verbosity": -1}).construct()
 
 
 def _parameters(settings: GrowthSettings) -> dict[str, Any]:
