@@ -5,8 +5,8 @@ usage: python benchmarks/serving.py [--rows 1000000] [--threads 2] [--rounds 3]
 Prints one JSON object. A table of rows x 64 columns is written as Parquet to a temporary folder,
 and one of a tenth of its rows. Every prediction runs in a process of its own, which tells its
 time, without start-up (a tenth of the rows is judged before the clock starts), and its peak of
-resident memory; once with the five encoders that are the default below 30,000 rows of training
-data ("five"), once with the one that is it above ("single"), beside which reading weighs more.
+resident memory; once with the trees that are the default ("trees"), once with five networks
+("five"), once with one ("single"), beside which reading weighs more.
 The goals: ``memory_ratio`` (all rows over a tenth of them) at most 1.15; ``throughput_ratio``
 (streaming over ``predict`` on an array in memory) at least 0.8; ``onnx_speed_ratio`` (onnxruntime
 over ``predict``, on 1,000 images) at least 1, codes equal and scores within 1e-4.
@@ -90,7 +90,7 @@ def make_rows(rng: np.random.Generator, n: int) -> Any:
 
 
 def fit_table_models(folder: Path) -> None:
-    """Fit a model of five encoders, ``five``, and one of a ``single`` one by the command line."""
+    """Fit ``trees``, ``five`` networks and a ``single`` one by the command line."""
     from vqpu.cli import main
 
     rng = np.random.default_rng(1)
@@ -104,8 +104,13 @@ def fit_table_models(folder: Path) -> None:
         parquet.write_table(pa.table(columns), folder / f"{name}.parquet")
     arguments = ["--positives", folder / "p.parquet", "--unlabeled", folder / "u.parquet"]
     settings = ["--set=max_steps=200", "--set=n_rounds=1", "--seed=0", "--quiet", "--json"]
-    for name, members in (("five", []), ("single", ["--set=n_members=1"])):
-        line = ["fit", *map(str, arguments), f"--out={folder / name}", *settings, *members]
+    encoders = {
+        "trees": ["--encoder=trees"],
+        "five": ["--encoder=network", "--set=n_members=5"],
+        "single": ["--encoder=network", "--set=n_members=1"],
+    }
+    for name, encoder in encoders.items():
+        line = ["fit", *map(str, arguments), f"--out={folder / name}", *settings, *encoder]
         with contextlib.redirect_stdout(sys.stderr):
             assert main(line) == 0
 
@@ -127,7 +132,8 @@ def streaming_ratios(folder: Path, n: int, threads: int, rounds: int) -> dict[st
     for count in (n // 10, n):
         write_rows(folder, count)
     found: dict[str, Any] = {"rows": n}
-    for model, ending in (("five", "parquet"), ("single", "parquet"), ("single", "csv")):
+    models = ("trees", "five", "single")
+    for model, ending in (*((name, "parquet") for name in models), ("single", "csv")):
         small = apart(STREAMING, folder, n // 10, ending, threads, model, "p.parquet")
         tenth = f"{n // 10}.parquet"
         ratios, peaks = [], []

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from scipy.stats import rankdata
+
 from experiments.item import Config, Record, Row, Summary
 from experiments.items.grid import GridSettings, expand_grid, grid_item
 from experiments.summary import (
@@ -27,12 +30,14 @@ _COLORS = {
     "vq-literal": "#b8561b",
     "vq-literal-conv": "#c9a227",
 }
+_COLUMNS = ("at_largest_distance", "chosen", "best", "loss", "rank_correlation")
 _NOTES = """
 The paper: "the point at which the distance between the two clusters [...] is largest also
 corresponds to the point of highest accuracy", "evident in all experiments". Below, a line a run:
 the accuracy at the largest distance, at the check that was chosen, and at the best check (which
 only true labels can find), by the decision of each form. "loss" is what the largest distance loses
-against the best check.
+against the best check; "rank correlation" is Spearman's, of distance and accuracy over the checks
+of the last round.
 """
 
 
@@ -46,7 +51,8 @@ def show(records: Mapping[str, Record], _: Mapping[str, Any]) -> Summary:
     """Return the curves, and what the largest distance loses in each run."""
     rows = [_row(record) for record in records.values()]
     head = ["data set", "form", "seed", "largest distance", "chosen", "best check", "loss"]
-    keys = ("at_largest_distance", "chosen", "best", "loss")
+    head.append("rank correlation")
+    keys = _COLUMNS
     cells = [
         [row["task"], row["form"], str(row["seed"])]
         + [row[key] if isinstance(row[key], str) else f"{row[key]:.2f}" for key in keys]
@@ -63,7 +69,7 @@ def _row(record: Record) -> Row:
         "task": config["task"],
         "form": config["row"],
         "seed": config["seed"],
-        **dict.fromkeys(("at_largest_distance", "chosen", "best", "loss"), MISSING),
+        **dict.fromkeys(_COLUMNS, MISSING),
     }
     if history:
         widest = max(history, key=lambda check: check["center_distance"])
@@ -71,11 +77,23 @@ def _row(record: Record) -> Row:
         row["at_largest_distance"] = round(100 * widest["accuracy"], 2)
         row["best"] = round(100 * best, 2)
         row["loss"] = round(100 * (best - widest["accuracy"]), 2)
+        row["rank_correlation"] = _rank_correlation(history)
     if "failed" in metrics_of(record):
         row["chosen"] = COLLAPSED
     elif record.metrics is not None:
         row["chosen"] = round(100 * chosen_on_sample(record)[0], 2)
     return row
+
+
+def _rank_correlation(history: list[Row]) -> float | str:
+    """Return Spearman's correlation of distance and accuracy over the last round's checks."""
+    last = [check for check in history if check["round"] == history[-1]["round"]]
+    distance, accuracy = (
+        rankdata([check[name] for check in last]) for name in ("center_distance", "accuracy")
+    )
+    if np.ptp(distance) == 0 or np.ptp(accuracy) == 0:
+        return "-"
+    return round(float(np.corrcoef(distance, accuracy)[0, 1]), 2)
 
 
 def _draw(figure: Figure, records: Mapping[str, Record]) -> None:

@@ -103,7 +103,7 @@ def run(config: Config, data_dir: Path | None) -> RunResult:
     problem = draw_problem(config, data_dir)
     judge = FormJudge(problem.truth)
     parameters = {name: config[name] for name in ("max_steps", "check_every", "n_rounds")}
-    parameters |= FORMS[config["form"]]
+    parameters |= {"encoder": "network", **FORMS[config["form"]]}
     if config["task"] not in TASKS_WITH_MEMBERS:
         parameters |= {"n_members": 1, "dropout": 0.0}
     model = fit_method("vq", problem, seed=config["seed"], parameters=parameters, callback=judge)

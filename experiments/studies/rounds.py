@@ -69,6 +69,7 @@ def run(config: Config, data_dir: Path | None) -> RunResult:
     problem = draw_problem(config, data_dir)
     judge = RoundJudge(problem.truth)
     parameters = {name: config[name] for name in ("max_steps", "check_every", "n_rounds")}
+    parameters |= {"encoder": "network", "rounds": "leave-out"}
     model = fit_method("vq", problem, seed=config["seed"], parameters=parameters, callback=judge)
     rounds = judge.chosen()
     # Where nobody, or nearly everybody, looks positive there is no further round.

@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from experiments.__main__ import main
 from experiments.item import Record, Summary
+from experiments.items.figure4 import _rank_correlation
 from experiments.registry import load_item
 from experiments.settings import PROFILES, read_settings
 from vqpu.errors import InputError
@@ -160,3 +161,14 @@ def test_figure2__unknown_parameter__refused() -> None:
     (config, *_) = (record.config for record in smoke("figure2").values())
     with pytest.raises(InputError, match="VQVAE has no parameter 'codebook_siz'"):
         load_item("figure2").check({**config, "parameters": {"codebook_siz": 3}}, None)
+
+
+def test_figure4__rank_correlation__by_hand_and_of_the_last_round_alone() -> None:
+    def check(number: int, distance: float, accuracy: float) -> dict[str, float]:
+        return {"round": number, "center_distance": distance, "accuracy": accuracy}
+
+    first = [check(1, 9.0, 0.1)]
+    assert _rank_correlation([*first, check(2, 1.0, 0.5), check(2, 4.0, 0.6)]) == 1.0
+    # Ranks 1, 2, 3 against 1, 3, 2: 1 - 6 * 2 / (3 * 8).
+    assert _rank_correlation([check(1, 1.0, 0.5), check(1, 2.0, 0.9), check(1, 7.0, 0.6)]) == 0.5
+    assert _rank_correlation([check(1, 1.0, 0.5), check(1, 2.0, 0.5)]) == "-"

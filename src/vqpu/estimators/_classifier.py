@@ -94,6 +94,8 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     ) -> Self:
         """Return a model that was saved by this class; it predicts as it did, bit for bit.
 
+        (On other hardware ``precision="auto"`` may be another precision, and last digits with it.)
+
         Parameters
         ----------
         path : path

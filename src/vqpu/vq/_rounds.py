@@ -176,6 +176,21 @@ def train_networks(
     this : Round
     before : TrainingResult or None
     """
+    return run_stage(context, make_stage(context, settings, this, before)).following(before)
+
+
+def make_stage(
+    context: FitContext, settings: VQSettings, this: Round, before: TrainingResult | None
+) -> Stage:
+    """Build all that a round of networks trains and checks with.
+
+    Parameters
+    ----------
+    context : FitContext
+    settings : VQSettings
+    this : Round
+    before : TrainingResult or None
+    """
     variant, objective = settings.variant, make_objective(context, settings, this)
     steps_per_epoch = objective.feeds[0].batches.steps_per_epoch
     last_row = None if before is None else before.history[-1]
@@ -184,7 +199,7 @@ def train_networks(
     ).eval()
     rows = RowMaker(steps_per_epoch, last_row, {"round": this.number})
     checker = Checker(context, this.split, averaged, variant, rows, this.shares)
-    stage = Stage(
+    return Stage(
         title_of(this, settings),
         objective,
         make_optimizer(
@@ -208,7 +223,6 @@ def train_networks(
         identity=this.identity(),
         seconds_before=0.0 if last_row is None else last_row["seconds"],
     )
-    return run_stage(context, stage).following(before)
 
 
 def title_of(this: Round, settings: VQSettings) -> str:
@@ -220,7 +234,7 @@ def title_of(this: Round, settings: VQSettings) -> str:
     settings : VQSettings
     """
     may_follow = this.number < settings.n_rounds and (
-        settings.variant.rounds == "soft" or this.split.n_members > 1
+        settings.variant.rounds == "soft" or not (this.split.kept_from < 0).any()
     )
     return "VQ K-means" + (f", round {this.number}" if this.number > 1 or may_follow else "")
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import time
 
 from vqpu.persistence._checkpoints import CheckpointFolder, stored_value
-from vqpu.training import FitContext, RowMaker, plan_budget, take_step
-from vqpu.vq._check import Checker
-from vqpu.vq._network import VQNetwork
-from vqpu.vq._objective import make_optimizer
-from vqpu.vq._rounds import Round, VQSettings, make_objective
+from vqpu.training import FitContext, take_step
+from vqpu.vq._rounds import Round, VQSettings, make_stage
 from vqpu.vq._tree_rounds import TreeRounds
 
 _KEY = "steps of a round in max_seconds"
@@ -65,31 +62,12 @@ def _seconds_per_tree(context: FitContext, settings: VQSettings) -> float:
 
 def _seconds_per_step(context: FitContext, settings: VQSettings) -> float:
     """Return the seconds of a step, its part of a check included."""
-    first = Round(1, context.split)
-    objective, variant = make_objective(context, settings, first), settings.variant
-    optimizer = make_optimizer(
-        objective.network,
-        variant.optimizer,
-        settings.learning_rate,
-        variant.codebook_update,
-        variant.codebook_rate,
-    )
+    stage = make_stage(context, settings, Round(1, context.split), None)
     for step in range(_UNTIMED + _TIMED):
         if step == _UNTIMED:
             start = time.perf_counter()
-        take_step(objective, optimizer, step)
+        take_step(stage.objective, stage.optimizer, step)
     stepped = time.perf_counter()
-    steps_per_epoch = objective.feeds[0].batches.steps_per_epoch
-    averaged = VQNetwork(
-        objective.average.averaged, objective.network.codebook, variant.encoding
-    ).eval()
-    Checker(context, first.split, averaged, variant, RowMaker(steps_per_epoch)).check(1, {})
+    stage.check(1, {})
     checked = time.perf_counter()
-    budget = plan_budget(
-        steps_per_epoch,
-        max_steps=settings.max_steps,
-        max_epochs=settings.max_epochs,
-        check_every=variant.check_every,
-        schedule=variant.schedule,
-    )
-    return (stepped - start) / _TIMED + (checked - stepped) / budget.check_every
+    return (stepped - start) / _TIMED + (checked - stepped) / stage.budget.check_every
