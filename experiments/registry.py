@@ -35,6 +35,7 @@ STUDIES = {
     "forms": "studies.forms.ITEM",
     "small-images": "studies.small_images.ITEM",
     "encoders": "studies.encoders.ITEM",
+    "doubt": "studies.doubt.ITEM",
     "tables": "studies.tables.ITEM",
     "metrics": "studies.metrics.ITEM",
     "priors": "studies.priors.ITEM",

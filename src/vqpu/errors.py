@@ -88,6 +88,14 @@ class NoHiddenPositivesWarning(VqpuWarning):
     """No part of the unlabelled data looks like the labelled positives."""
 
 
+class DoubtWarning(VqpuWarning):
+    """What a fit knows of itself says that its labels cannot be trusted; ``diagnose`` tells all."""
+
+
+class SwappedLabelsWarning(VqpuWarning):
+    """The larger of two numbers in y marks the larger set, which is rarely that of positives."""
+
+
 class InterruptedWarning(VqpuWarning):
     """Training was interrupted, and the best state so far was kept."""
 

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from tests.support import fast_classifier
 from vqpu import VQKMeansClassifier, diagnose
 from vqpu.errors import CollapsedCodesError
-from vqpu.report._diagnosis import Finding
+from vqpu.estimators._findings import Finding
 from vqpu.rivals import NaivePUClassifier
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
@@ -40,45 +42,25 @@ def finding(model: VQKMeansClassifier, name: str, **changes: Any) -> Finding:
 def test_diagnose__clear_clusters__nothing_to_complain_about(fitted: VQKMeansClassifier) -> None:
     findings = diagnose(fitted)
     assert [found.name for found in findings] == [
-        "predictions", "recall", "overlap", "trace", "alpha", "codes",
+        "quality", "positives", "told", "alpha", "column", "likeness", "copies", "training",
+        "codes",
     ]  # fmt: skip
     assert [str(found) for found in findings if found.level != "ok"] == []
     assert all(found.sentence.endswith(".") for found in findings)
 
 
-ODDS = np.array([-3.0, 3.0])
-
-CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
-    "all positive": ("predictions", {"positive_share_": 1.0}, "failed", "say nothing"),
-    "none positive": ("predictions", {"positive_share_": 0.0}, "failed", "say nothing"),
-    "share is not alpha": ("predictions", {"positive_share_": 0.9}, "doubt", "alpha is off"),
-    "misses positives": ("recall", {"holdout_log_odds_": (ODDS, ODDS)}, "doubt", "missed"),
-    "some overlap": ("overlap", {"holdout_log_odds_": (ODDS, ODDS / 2)}, "doubt", "overlap"),
-    "all overlap": ("overlap", {"holdout_log_odds_": (ODDS, ODDS / 9)}, "failed", "overlap"),
-    "first is best": ("trace", {"best_check_": 0}, "doubt", "first check"),
-    "alphas apart": ("alpha", {"alpha_": 0.95}, "doubt", "disagree"),
-    "no alpha": (
-        "alpha",
-        {"holdout_projections_": (np.zeros(30), np.ones(30))},
-        "doubt",
-        "alpha",
-    ),
-}
+def test_diagnose__saved_without_evidence__says_so(fitted: VQKMeansClassifier) -> None:
+    found = finding(fitted, "evidence", evidence_=None)
+    assert (found.level, "Fit it again" in found.sentence) == ("doubt", True)
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_diagnose__something_wrong__says_so(fitted: VQKMeansClassifier, case: str) -> None:
-    name, changes, level, words = CASES[case]
-    found = finding(fitted, name, **changes)
-    assert (found.level, words in found.sentence) == (level, True)
-
-
-def test_diagnose__best_at_the_end_of_the_budget__asks_for_more_steps(
-    fitted: VQKMeansClassifier,
-) -> None:
-    last = len(fitted.history_) - 1
-    found = finding(fitted, "trace", best_check_=last, stop_reason_="max_steps")
-    assert (found.level, "max_steps" in found.sentence) == ("doubt", True)
+def test_diagnose__pipeline_and_rivals__the_same_list(blobs: Blobs) -> None:
+    X, y = blobs
+    pipeline = make_pipeline(StandardScaler(), VQKMeansClassifier(max_steps=40, random_state=0))
+    names = [found.name for found in diagnose(pipeline.fit(X, y))]
+    rival = NaivePUClassifier(max_steps=40, n_members=2, random_state=0).fit(X, y)
+    of_rival = [found.name for found in diagnose(rival)]
+    assert names[:7] == of_rival[:7]
 
 
 def test_diagnose__one_code__failed(fitted: VQKMeansClassifier) -> None:
@@ -133,6 +115,8 @@ def test_diagnose__refits__measure_how_many_predictions_change(blobs: Blobs) -> 
 
 def test_diagnose__what_it_cannot_use__one_sentence(fitted: VQKMeansClassifier) -> None:
     with pytest.raises(TypeError, match="must be a fitted VQKMeansClassifier"):
+        diagnose(StandardScaler())
+    with pytest.raises(NotFittedError):
         diagnose(NaivePUClassifier())
     with pytest.raises(NotFittedError):
         diagnose(VQKMeansClassifier())

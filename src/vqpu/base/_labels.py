@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from vqpu.errors import InputError
 
 # Words that mean unlabelled, but stand behind most others in the alphabet.
+_USUAL = ((0, 1), (-1, 1))  # of which everybody knows what is positive
 _UNLABELED = ("u", "unl", "unlabeled", "unlabelled", "unknown", "unmarked")
 
 
@@ -26,6 +27,23 @@ class PULabels(NamedTuple):
 
     is_positive: NDArray[np.bool_]
     classes: NDArray[Any]
+
+    @property
+    def doubt(self) -> str | None:
+        """What is odd about them: that most samples would be labelled positives, by their value.
+
+        Nobody said which value means what, and positives are rarely more than what is unlabelled.
+        Of 0 and 1, and of -1 and 1, the larger is positive by common use.
+        """
+        smaller, larger = self.classes.tolist()
+        n_positive = int(self.is_positive.sum())
+        if (smaller, larger) in _USUAL or 2 * n_positive <= len(self.is_positive):
+            return None
+        return (
+            f"y holds {smaller!r} and {larger!r}; the larger of the two, {larger!r}, is taken for "
+            f"labelled positives, which are {n_positive} of {len(self.is_positive)} samples. If it "
+            "means unlabelled, use 1 for positives and 0 for the others."
+        )
 
 
 def encode_pu_labels(y: NDArray[Any]) -> PULabels:

@@ -112,6 +112,14 @@ def fit(
             metavar="TIME", help="Such as 90s, 2m or 1h: train as long as fits into it, no longer."
         ),
     ] = None,
+    alpha: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="What is known of the share of positives among the unlabelled: 0.15, or 0.1,0.2 "
+            "for between the two. Default: estimated.",
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     checkpoint_dir: Annotated[
         str | None, typer.Option(help="Folder of checkpoints. Default with --resume: beside OUT.")
@@ -129,9 +137,11 @@ def fit(
 
     Ctrl-C ends training early, keeps the best state so far and saves it.
     """
+    from vqpu.estimators._findings import worst
     from vqpu.files._fitting import fit_files
     from vqpu.files._models import is_model
-    from vqpu.files._settings import fit_settings, parse_assignments, parse_duration
+    from vqpu.files._settings import fit_settings, parse_assignments, parse_duration, parse_share
+    from vqpu.report._diagnosis import diagnose
     from vqpu.report._training_sample import make_training_sample
 
     options = _given(
@@ -142,14 +152,18 @@ def fit(
         image_size=image_size, image_mode=image_mode, out=out, encoder=encoder, random_state=seed,
         checkpoint_dir=checkpoint_dir, resume=resume or None, overwrite=overwrite or None,
         max_seconds=None if time_limit is None else parse_duration(time_limit),
+        alpha=None if alpha is None else parse_share(alpha),
         on_broken="skip" if skip_broken else None,
     )  # fmt: skip
     settings = fit_settings(config, parse_assignments(assignments or []) | options)
     replaces = settings.out is not None and is_model(settings.out)
     model = fit_files(settings, make_training_sample, quiet=quiet)
+    finding = worst(diagnose(model))
     summary = {
         "model": settings.out,
         "alpha": model.alpha_,
+        "alpha_interval": model.alpha_interval_,
+        "finding": finding._asdict(),
         "positive_share": model.positive_share_,
         "n_steps": model.n_steps_,
         "stop_reason": model.stop_reason_,
@@ -166,7 +180,9 @@ def fit(
         )
     print(
         f"{settings.out}: {model.positive_share_:.1%} of the unlabelled samples are called "
-        f"positive; alpha is estimated as {model.alpha_:.3f}.{note}"
+        f"positive; alpha is {'given' if model.alpha is not None else 'estimated'} as "
+        f"{model.alpha_:.3f} ({model.alpha_interval_[0]:.2f} to {model.alpha_interval_[1]:.2f})."
+        f"{note}\n{finding}"
     )
 
 

@@ -90,7 +90,11 @@ def _print_model(found: dict[str, Any]) -> None:
         "size": f"{found['bytes'] / 1e6:.1f} MB",
     }
     if "alpha" in fitted:
-        lines["alpha"] = f"{fitted['alpha']:.3f} of the unlabelled samples are positives"
+        low, high = fitted["alpha_interval"]
+        lines["alpha"] = (
+            f"{fitted['alpha']:.3f} ({low:.2f} to {high:.2f}) of the unlabelled samples are "
+            "positives"
+        )
     if "positive_share" in fitted:
         lines["predicted"] = f"{fitted['positive_share']:.1%} of them are called positive"
     for name, text in lines.items():

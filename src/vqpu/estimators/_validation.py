@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -20,7 +21,13 @@ from vqpu.base._sparse import SparseSource
 from vqpu.base.columns import ColumnPlan, EncodedRows, Notes, is_frame, is_plain_frame
 from vqpu.base.columns._arrow import first_few
 from vqpu.base.columns._frames import column_names, encode_frame, fit_frame
-from vqpu.errors import InputError, InputTypeError, ParameterError, VqpuError
+from vqpu.errors import (
+    InputError,
+    InputTypeError,
+    ParameterError,
+    SwappedLabelsWarning,
+    VqpuError,
+)
 from vqpu.estimators._encoder import table_inputs
 from vqpu.nn import ENCODERS
 from vqpu.training import OPTIMIZERS, SCHEDULES
@@ -49,6 +56,8 @@ def check_training_data(
         raise
     except (ValueError, TypeError) as error:
         raise InputError(f"y cannot be used: {error}") from None
+    if labels.doubt is not None:
+        warnings.warn(labels.doubt, SwappedLabelsWarning, stacklevel=4)
     if plan is not None:
         estimator.columns_ = plan
         if names is not None:
@@ -234,6 +243,20 @@ def _check_device(name: str, value: Any) -> None:
     choose_device(value)
 
 
+def _check_alpha(name: str, value: Any) -> None:
+    """Raise unless ``value`` is None, a share, or two shares in order."""
+    if isinstance(value, (tuple, list)) and len(value) == 2:
+        for end in value:
+            check_real(f"each end of {name}", end, 0, 1, open_high=False)
+        if value[0] > value[1]:
+            raise ParameterError(
+                f"{name} must be a share or an interval (low, high) of shares. Got {value!r} "
+                "instead, whose low end is above its high end."
+            )
+    else:
+        check_real(name, value, 0, 1, open_high=False, optional=True)
+
+
 _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "encoder": check_encoder,
     "n_members": partial(check_integer, low=1, optional=True),
@@ -255,6 +278,7 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "holdout": partial(check_real, low=0, high=0.5, open_high=False),
     "n_init": partial(check_integer, low=1),
     "n_rounds": partial(check_integer, low=1, optional=True),
+    "alpha": _check_alpha,
     "verbose": _check_verbose,
     "device": _check_device,
     "precision": partial(check_choice, choices=PRECISIONS),

@@ -159,6 +159,27 @@ def parse_duration(text: str) -> float:
     return float(found[1]) * _UNITS[found[2]]
 
 
+def parse_share(text: str) -> float | list[float]:
+    """Return a share such as 0.15, or the two of an interval such as 0.1,0.2.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> parse_share("0.1,0.2")
+    [0.1, 0.2]
+    """
+    try:
+        shares = [float(part) for part in text.split(",")]
+    except ValueError:
+        shares = []
+    if not 1 <= len(shares) <= 2:
+        raise UsageError(f"A share is a number such as 0.15, or two, 0.1,0.2. Got {text!r}.")
+    return shares[0] if len(shares) == 1 else shares
+
+
 def _model() -> type[FitSettings]:
     """Return the settings with a field for every parameter of the estimator, type included."""
     hints = typing.get_type_hints(VQKMeansClassifier.__init__)

@@ -44,6 +44,18 @@ class Posterior(NamedTuple):
         """Return the log odds of being positive in U, strictly increasing in ``values``."""
         return np.asarray(self.slope * values + self.intercept)
 
+    def aimed_at(self, alpha: float) -> Posterior:
+        """Return the same for a population with another share of positives.
+
+        The ratio of the densities of positives and negatives stays, the odds of a positive change.
+        """
+        shift = log_odds_of_share(alpha) - log_odds_of_share(self.alpha)
+        return Posterior(alpha, self.slope, self.intercept + shift)
+
+    def balanced(self) -> Posterior:
+        """Return log odds as if both classes were as frequent; alpha stays what it is."""
+        return self._replace(intercept=self.intercept - log_odds_of_share(self.alpha))
+
 
 def positive_probability(log_odds: Floats) -> Floats:
     """Return the logistic function of log odds, without overflow at either end.
@@ -56,17 +68,22 @@ def positive_probability(log_odds: Floats) -> Floats:
 
 
 def fit_posterior(
-    positive: Floats, unlabeled: Floats, *, raised_by: float = RAISED_BY
+    positive: Floats,
+    unlabeled: Floats,
+    *,
+    alpha: float | None = None,
+    raised_by: float = RAISED_BY,
 ) -> Posterior:
-    r"""Estimate alpha and the log odds from two samples of projections.
+    r"""Fit the log odds to two samples of projections.
 
     With :math:`p_U = \alpha p_P + (1 - \alpha) p_N` and :math:`p_P / p_N = e^{a s + b}`, a sample
     is labelled rather than unlabelled (both sets weighing the same) with log odds
     :math:`-\log(\alpha + (1 - \alpha) e^{-(a s + b)})`. These saturate where only positives are,
     as a plain logistic regression of P against U cannot. a and b maximise that likelihood.
 
-    The fit takes alpha some standard errors larger than estimated: one that is too small makes
-    the model see negatives among clear positives, one that is too large does next to no harm.
+    Where alpha is estimated here, by best bin, the fit takes it some standard errors larger: one
+    that is too small makes the model see negatives among clear positives, one that is too large
+    does next to no harm.
 
     Parameters
     ----------
@@ -74,13 +91,18 @@ def fit_posterior(
         Projections of labelled positives that were not trained on.
     unlabeled : ndarray of shape (n_u,)
         Projections of unlabelled samples that were not trained on.
+    alpha : float or None
+        Share of positives in U; None: it is estimated.
     raised_by : float
-        By how many standard errors the fit takes alpha larger.
+        By how many standard errors the fit takes an alpha larger that it estimates.
     """
     from scipy.optimize import minimize
 
-    alpha = best_bin_alpha(positive, unlabeled)
-    raised = _clip_share(alpha + raised_by * _standard_error(alpha, len(unlabeled)))
+    if alpha is None:
+        alpha = best_bin_alpha(positive, unlabeled)
+        raised = _clip_share(alpha + raised_by * _standard_error(alpha, len(unlabeled)))
+    else:
+        alpha = raised = _clip_share(alpha)
     center, scale = float(unlabeled.mean()), float(np.concatenate([positive, unlabeled]).std())
     scale = max(scale, 1e-9)
     standard = ((positive - center) / scale, (unlabeled - center) / scale)
@@ -95,6 +117,27 @@ def fit_posterior(
     slope = math.exp(log_slope) / scale
     prior = math.log(raised / (1 - raised))
     return Posterior(alpha, slope, float(intercept) - slope * center + prior)
+
+
+def log_odds_of_share(share: float) -> float:
+    """Return log(share / (1 - share)), finite at 0 and 1.
+
+    Parameters
+    ----------
+    share : float
+    """
+    inner = _clip_share(share)
+    return math.log(inner / (1 - inner))
+
+
+def share_of_log_odds(log_odds: float) -> float:
+    """Return the share with these log odds.
+
+    Parameters
+    ----------
+    log_odds : float
+    """
+    return 1 / (1 + math.exp(-log_odds))
 
 
 @cache

@@ -8,10 +8,9 @@ from typing import Any
 
 from vqpu.files._models import open_model
 from vqpu.report._training_sample import findings_of, read_training_sample
-from vqpu.vq._classifier import VQKMeansClassifier
 
-_FITTED = ("alpha_", "positive_share_", "n_steps_", "stop_reason_", "n_rounds_", "n_members_",
-           "n_holdout_")  # fmt: skip
+_FITTED = ("alpha_", "alpha_interval_", "positive_share_", "n_steps_", "stop_reason_", "n_rounds_",
+           "n_members_", "n_holdout_")  # fmt: skip
 _OF_CHECK = ("round", "step", "seconds", "center_distance", "codes_in_use", "holdout_loss")
 
 
@@ -37,7 +36,6 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
         name.rstrip("_"): getattr(estimator, name) for name in _FITTED if hasattr(estimator, name)
     }
     best = estimator.history_[estimator.best_check_]
-    is_diagnosed = isinstance(estimator, VQKMeansClassifier)
     return {
         "estimator": manifest["estimator"],
         "versions": manifest["versions"],
@@ -48,6 +46,6 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
         "fitted": fitted,
         "n_checks": len(estimator.history_),
         "best_check": {name: best[name] for name in _OF_CHECK if name in best},
-        "findings": findings_of(estimator, read_training_sample(bundle)) if is_diagnosed else [],
+        "findings": findings_of(estimator, read_training_sample(bundle)),
         "bytes": sum(entry["bytes"] for entry in manifest["files"].values()),
     }

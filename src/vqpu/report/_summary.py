@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
+from vqpu.estimators._findings import DOUBT, FAILED, OK
 from vqpu.persistence._saving import plain_parameters
-from vqpu.report._diagnosis import DOUBT, FAILED, OK
 from vqpu.report._reported_model import ReportedModel
 from vqpu.report._training_sample import findings_of
 from vqpu.vq._classifier import VQKMeansClassifier
@@ -59,19 +58,19 @@ class AlphaCheck(NamedTuple):
     Attributes
     ----------
     alpha : float
-    least_error : float
-        A bound from below on its standard error, ``sqrt(alpha (1 - alpha) / n)``.
+    interval : tuple of two float
+        Where it lies with 90 % confidence.
     n_samples : int
         Unlabelled samples that it rests on.
     positive_share : float
     theoretical_alpha : float
         ``1 / s_P - 1``, the paper's limit.
     sentence : str or None
-        Of the finding that holds alpha against another estimator.
+        Of the finding about alpha.
     """
 
     alpha: float
-    least_error: float
+    interval: tuple[float, float]
     n_samples: int
     positive_share: float
     theoretical_alpha: float
@@ -87,13 +86,11 @@ def alpha_check(reported: ReportedModel, diagnosis: Diagnosis) -> AlphaCheck:
     diagnosis : Diagnosis
     """
     model = reported.model
-    n_samples = len(model.holdout_projections_[1])
-    spread = max(model.alpha_ * (1 - model.alpha_), 0.0)
     sentences = [found["sentence"] for found in diagnosis.findings if found["name"] == "alpha"]
     return AlphaCheck(
         model.alpha_,
-        math.sqrt(spread / max(n_samples, 1)),
-        n_samples,
+        model.alpha_interval_,
+        len(model.holdout_projections_[1]),
         model.positive_share_,
         model.theoretical_alpha_,
         sentences[0] if sentences else None,

@@ -24,12 +24,15 @@ from vqpu.estimators._encoder import (
     resolve_augmentation,
     resolve_dropout,
 )
+from vqpu.estimators._evidence import Evidence, Scored, gather_evidence
+from vqpu.estimators._findings import warn_of_failure
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
 from vqpu.estimators._validation import check_parameters, check_prediction_data, check_training_data
 from vqpu.nn import TableInputs, fold_batch_norm
-from vqpu.rivals._logit import LogitRule, PooledLogit
+from vqpu.priors._mixture import Cells, Interval, fit_mixture
+from vqpu.rivals._logit import LogitRule, PooledLogit, network_logits
 from vqpu.rivals._training import LogitSettings, LogitTraining, Trained
-from vqpu.training import Callback, History, resolve_optimizer
+from vqpu.training import Callback, FitContext, History, resolve_optimizer
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -61,6 +64,7 @@ class NetworkClassifier(PUClassifier):
 
     best_check_: int = field(init=False)
     decision_rule_: LogitRule = field(init=False)
+    evidence_: Evidence | None = field(init=False, default=None)
     history_: History = field(init=False)
     n_holdout_: tuple[int, int] = field(init=False)
     n_members_: int = field(init=False)
@@ -74,12 +78,13 @@ class NetworkClassifier(PUClassifier):
     _folded: PooledLogit = field(init=False)
 
     _title: ClassVar[str]
+    _has_unlabeled: ClassVar[bool] = True
     _saved: ClassVar[tuple[str, ...]] = (
         "n_features_in_", "input_shape_", "classes_", "network_", "history_", "best_check_",
         "n_steps_", "stop_reason_", "n_members_", "n_holdout_", "decision_rule_", "_dropout",
     )  # fmt: skip
     _records: ClassVar[tuple[type, ...]] = (
-        History, Layout, LogitRule, TableInputs, Column, ColumnPlan,
+        History, Layout, LogitRule, TableInputs, Column, ColumnPlan, Evidence, Interval, Cells,
     )  # fmt: skip
 
     def fit(
@@ -127,6 +132,9 @@ class NetworkClassifier(PUClassifier):
         self.n_holdout_, self.decision_rule_ = context.split.n_holdout, trained.rule
         self.classes_, self.input_shape_ = labels.classes, source.sample_shape
         self._attach({"network_": trained.network}, context.device)
+        if self._has_unlabeled:
+            self.evidence_ = self._gather_evidence(context)
+            warn_of_failure(self)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -141,6 +149,22 @@ class NetworkClassifier(PUClassifier):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_folded")
+
+    def _gather_evidence(self, context: FitContext) -> Evidence:
+        """Look at the logits of samples by members that had not seen them."""
+        indices = context.split.judged_sets()
+        by_member = [
+            network_logits(self._predictor(), context.source, part, context.device)
+            for part in indices
+        ]
+        positive, unlabeled = (
+            context.split.unseen(every, part)
+            for every, part in zip(by_member, indices, strict=True)
+        )
+        scores = tuple(part + self.decision_rule_.offset for part in (positive, unlabeled))
+        mixture = fit_mixture(positive, unlabeled)
+        scored = Scored((positive, unlabeled), mixture, scores, indices, by_member[1], None)
+        return gather_evidence(context.source, scored)
 
     @property
     def precision_(self) -> str:

@@ -28,6 +28,7 @@ class OracleClassifier(LogisticClassifier):
     """
 
     _title = "supervised oracle"
+    _has_unlabeled = False
 
     class_prior: float = 0.5
 

@@ -12,14 +12,16 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
 from vqpu.base._labels import PULabels
+from vqpu.base._parameters import check_choice, check_real
 from vqpu.base._precision import resolve_precision
 from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource
 from vqpu.base.columns import Column, ColumnPlan
-from vqpu.errors import ModelFileError
+from vqpu.errors import ModelFileError, ParameterError
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
     EncoderSpec,
@@ -28,6 +30,8 @@ from vqpu.estimators._encoder import (
     resolve_augmentation,
     resolve_dropout,
 )
+from vqpu.estimators._evidence import Evidence, Scored, gather_evidence
+from vqpu.estimators._findings import warn_of_failure
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
 from vqpu.estimators._validation import (
     check_encoder,
@@ -36,12 +40,13 @@ from vqpu.estimators._validation import (
     check_training_data,
 )
 from vqpu.nn import Codebook, TableInputs
+from vqpu.priors._mixture import Cells, Interval, ends_of, shares_between
 from vqpu.priors._posterior import Posterior, theoretical_alpha
-from vqpu.training import Callback, FitContext, History, resolve_optimizer
+from vqpu.training import SIGNALS, Callback, FitContext, History, resolve_optimizer
 from vqpu.trees import TreeSizes
 from vqpu.vq._check import fold_network
 from vqpu.vq._clusters import Clusters
-from vqpu.vq._decision_rule import DecisionRule, report_trouble
+from vqpu.vq._decision_rule import DECISIONS, DecisionRule, report_trouble
 from vqpu.vq._explanation import TreeExplainerMixin
 from vqpu.vq._network import Encodings, VQNetwork, blank_codebook
 from vqpu.vq._rounds import FitResult, TrainRound, VQSettings, run_rounds, train_networks
@@ -93,6 +98,15 @@ class VQKMeansClassifier(
         the samples of its own, so that every sample is judged by an encoder that never saw it.
         None: 5 up to about 1,000 images or 10,000 vectors, ever fewer with more, 1 from 5,000 or
         70,000 on; with trees always 5.
+    alpha : float, tuple of two float or None, default=None
+        What is known of the share of positives among the unlabelled samples: the share, or an
+        interval that holds it. It moves the border and the probabilities. None: it is estimated.
+        From a class prior or a labelling frequency :mod:`vqpu.scenarios` computes it.
+    decision : {"posterior", "balanced", "nearest-center"} or None, default=None
+        "posterior" calls positive what has probability above 1/2 among the unlabelled samples;
+        "balanced" what would have it if both classes were as frequent, so that both count alike;
+        "nearest-center" is the paper's. None: as the variant says, which is "posterior" unless it
+        is the paper's.
     random_state : int, RandomState, Generator or None, default=None
         Seed of everything random.
     device : str, default="auto"
@@ -144,6 +158,11 @@ class VQKMeansClassifier(
         The negative and the positive centre.
     alpha_ : float
         Estimated share of positives among the unlabelled samples.
+    alpha_interval_ : tuple of two float
+        Where alpha lies with 90 % confidence.
+    evidence_ : Evidence
+        What the fit knows of its own quality without negatives; ``vqpu.diagnose`` tells what it
+        means.
     theoretical_alpha_ : float
         ``1 / s_P - 1``, what the paper's limit says of alpha, of the first round; too large before
         convergence.
@@ -230,6 +249,8 @@ class VQKMeansClassifier(
     max_steps: int = 4000
     max_seconds: float | None = None
     n_members: int | None = None
+    alpha: Any = None
+    decision: str | None = None
     random_state: Any = None
     device: str = "auto"
     precision: str = "auto"
@@ -247,6 +268,8 @@ class VQKMeansClassifier(
     variant: str | Variant = "default"
 
     alpha_: float = field(init=False)
+    alpha_interval_: tuple[float, float] = field(init=False)
+    evidence_: Evidence | None = field(init=False, default=None)
     best_check_: int = field(init=False)
     cluster_centers_: NDArray[np.float64] = field(init=False)
     decision_rule_: DecisionRule = field(init=False)
@@ -277,7 +300,7 @@ class VQKMeansClassifier(
     )  # fmt: skip
     _records: ClassVar[tuple[type, ...]] = (
         History, DecisionRule, Clusters, Posterior, Variant, TreeSizes, TableInputs, Column,
-        ColumnPlan,
+        ColumnPlan, Evidence, Interval, Cells,
     )  # fmt: skip
     _takes_gaps: ClassVar[bool] = True
 
@@ -330,6 +353,34 @@ class VQKMeansClassifier(
                 train_round = TreeRounds(context, settings).train
             rounds = run_rounds(context, settings, train_round)
             self._set_fitted(rounds, settings, context, labels)
+        warn_of_failure(self)
+        return self
+
+    def set_alpha(self, alpha: float) -> Self:
+        """Aim the fitted model at a population with another share of positives, without training.
+
+        What positives and negatives look like stays; the border and the probabilities move.
+
+        Parameters
+        ----------
+        alpha : float
+            Share of positives in that population, between 0 and 1.
+
+        Returns
+        -------
+        self : VQKMeansClassifier
+        """
+        check_is_fitted(self)
+        check_real("alpha", alpha, 0, 1, open_low=True)
+        rule = self.decision_rule_
+        if rule.decision != "posterior":
+            raise ParameterError(
+                f"The border of the decision {rule.decision!r} does not depend on alpha. Fit with "
+                "decision='posterior' to aim at another population."
+            )
+        aimed = rule.projection_posterior.aimed_at(float(alpha))
+        self.decision_rule_ = rule._replace(projection_posterior=aimed)
+        self.alpha_, self.alpha_interval_ = float(alpha), (float(alpha), float(alpha))
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -440,6 +491,8 @@ class VQKMeansClassifier(
         parameters = self.get_params(deep=False)
         check_encoder("encoder", parameters.pop("encoder"), (TREES,))
         check_parameters(parameters)
+        if self.decision is not None:
+            check_choice("decision", self.decision, DECISIONS)
         resolve_variant(self.variant).check()
         if is_trees(self.encoder):
             check_tree_variant(resolve_variant(self.variant))
@@ -448,7 +501,8 @@ class VQKMeansClassifier(
         """Resolve the parameters for the data of a fit."""
         variant = resolve_variant(self.variant)
         optimizer = resolve_optimizer(variant.optimizer, is_image=source.is_image)
-        variant = replace(variant, optimizer=optimizer)
+        decision = variant.decision if self.decision is None else self.decision
+        variant = replace(variant, optimizer=optimizer, decision=decision)
         # A third round gains little on images and costs as much as the others.
         default = _ROUNDS_OF_IMAGES if source.is_image else _ROUNDS_OF_VECTORS
         n_members = count_members(self.n_members, source)
@@ -469,6 +523,7 @@ class VQKMeansClassifier(
             self.max_epochs,
             self.patience,
             default if self.n_rounds is None else int(self.n_rounds),
+            shares=None if self.alpha is None else shares_between(*ends_of(self.alpha)),
         )
         if is_trees(self.encoder, None if source.is_image else variant):
             return tree_settings(settings, source, self.n_members, self.n_rounds)
@@ -493,8 +548,8 @@ class VQKMeansClassifier(
         context: FitContext,
         labels: PULabels,
     ) -> None:
-        last = rounds[-1]
-        report_trouble(last.decision_rule, last.projections[1])
+        first, last = rounds[0], rounds[-1]
+        report_trouble(last.decision_rule, last.projections)
         training = last.training
         training.history.mark_largest("center_distance", 5, "top_distance")
         self.history_, self.best_check_ = training.history, training.best_check
@@ -509,11 +564,32 @@ class VQKMeansClassifier(
         self.classes_, self.input_shape_ = labels.classes, context.source.sample_shape
         self.decision_rule_ = last.decision_rule
         self.cluster_centers_ = np.vstack(last.decision_rule.clusters[:2])
-        self.alpha_ = last.decision_rule.projection_posterior.alpha
+        self.alpha_ = alpha = last.decision_rule.projection_posterior.alpha
+        # Later rounds draw unlabelled samples by what the first found: they see alpha too narrowly.
+        believed = first.mixture.shares.interval()
+        self.alpha_interval_ = (min(alpha, believed.low), max(alpha, believed.high))
         # The paper's limit holds where all unlabelled samples are drawn to their anchor.
-        self.theoretical_alpha_ = theoretical_alpha(rounds[0].projections[0])
+        self.theoretical_alpha_ = theoretical_alpha(first.projections[0])
         self.positive_share_ = last.positive_share
         self.holdout_projections_, self.holdout_log_odds_ = last.projections, last.log_odds
+        scored = Scored(
+            first.projections,
+            last.mixture,
+            last.log_odds,
+            last.held_out.indices,
+            last.held_out.unlabeled.member_projections,
+            self._last_signal(),
+        )
+        self.evidence_ = gather_evidence(context.source, scored)
+        if self.alpha is None:  # else it says what the data say, whatever the user said
+            estimate = Interval(self.alpha_, *self.alpha_interval_)
+            self.evidence_ = self.evidence_._replace(alpha=estimate)
+
+    def _last_signal(self) -> NDArray[np.float64]:
+        """Return the stopping signal at every check of the last round; more is better."""
+        signal, rounds = SIGNALS[self.variant_.stopping_signal], self.history_.rounds()
+        values = self.history_.column(signal.column)
+        return signal.sign * np.asarray(values[rounds.index(rounds[-1]) :], dtype=np.float64)
 
     def _blank_modules(self) -> dict[str, nn.Module]:
         variant = self.variant_
@@ -539,6 +615,8 @@ class VQKMeansClassifier(
         self.network_, self._device = modules["network_"], device
         if not hasattr(self, "max_steps_"):  # saved before there was one
             self.max_steps_ = self.max_steps
+        if not hasattr(self, "alpha_interval_"):
+            self.alpha_interval_ = (0.0, 1.0)
         if isinstance(self.network_, TreeNetwork):
             self.network_.encoder.check()
             self._folded: VQNetwork | TreeNetwork = self.network_

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from vqpu.base._source import ArraySource
 from vqpu.base._split import Sets, Split
 from vqpu.errors import CollapsedCodesError, CollapsedCodesWarning, NoHiddenPositivesWarning
-from vqpu.priors._posterior import Posterior, fit_posterior
+from vqpu.priors._posterior import Posterior, best_bin_alpha, fit_posterior
 from vqpu.vq._clusters import Clusters
 from vqpu.vq._network import Encodings, SampleEncoder
 
 Floats = NDArray[np.float64]
 
-DECISIONS = ("nearest-center", "posterior")
+DECISIONS = ("nearest-center", "posterior", "balanced")
 
 NO_HIDDEN_POSITIVES = (
     "No part of the unlabelled samples looks like the labelled positives: there may be no hidden "
@@ -67,10 +67,11 @@ class DecisionRule(NamedTuple):
 
     Attributes
     ----------
-    decision : {"nearest-center", "posterior"}
+    decision : {"nearest-center", "posterior", "balanced"}
     clusters : Clusters
     projection_posterior : Posterior
-        Positives and negatives along s(x); its alpha is the estimate of alpha.
+        Positives and negatives along s(x); its alpha is the estimate of alpha. For "balanced" as if
+        both classes were as frequent.
     place_slope : float
         Of the log odds along the line of centres, for "nearest-center".
     """
@@ -111,7 +112,9 @@ class DecisionRule(NamedTuple):
         return self.place_slope * (places - 0.5)
 
 
-def fit_decision_rule(decision: str, clusters: Clusters, held_out: HeldOut) -> DecisionRule:
+def fit_decision_rule(
+    decision: str, clusters: Clusters, held_out: HeldOut, alpha: float | None = None
+) -> DecisionRule:
     """Fit the posteriors on held-out samples.
 
     Parameters
@@ -119,46 +122,44 @@ def fit_decision_rule(decision: str, clusters: Clusters, held_out: HeldOut) -> D
     decision : str
     clusters : Clusters
     held_out : HeldOut
+    alpha : float or None
+        Share of positives in U. None: it is estimated by best bin, which is quick.
     """
     place_slope = 1.0
     if decision == "nearest-center":
         place_slope = fit_posterior(*held_out.places(clusters)).slope
-    posterior = fit_posterior(*held_out.projections())
+    posterior = fit_posterior(*held_out.projections(), alpha=alpha)
+    if decision == "balanced":
+        posterior = posterior.balanced()
     return DecisionRule(decision, clusters, posterior, place_slope)
 
 
-def report_trouble(rule: DecisionRule, projection: Floats) -> None:
+def report_trouble(rule: DecisionRule, projections: tuple[Floats, ...]) -> None:
     """Raise or warn if the clusters say nothing, or if U seems to hold no positives.
 
     Parameters
     ----------
     rule : DecisionRule
-    projection : ndarray of shape (n_u,)
-        s(x) of the unlabelled samples that alpha was estimated from.
+    projections : tuple of two ndarray
+        s(x) of the labelled positives and unlabelled samples that alpha was estimated from.
     """
     if rule.clusters.is_collapsed:
         message = (
             "All samples have the same codes, so there are no two clusters. Try more steps "
             "(max_steps), codebook_update='follow', a larger learning_rate, or less dropout."
         )
-        if rule.needs_codes or np.ptp(projection) < _NO_SPREAD:
+        if rule.needs_codes or np.ptp(projections[1]) < _NO_SPREAD:
             raise CollapsedCodesError(message)
         warnings.warn(message, CollapsedCodesWarning, stacklevel=4)
-    elif not found_positives(rule, len(projection)):
+    elif not _found_positives(rule, projections):
         warnings.warn(NO_HIDDEN_POSITIVES, NoHiddenPositivesWarning, stacklevel=4)
 
 
-def found_positives(rule: DecisionRule, n_judged: int) -> bool:
-    """Return whether some of the unlabelled samples look like the labelled positives.
-
-    Parameters
-    ----------
-    rule : DecisionRule
-    n_judged : int
-        Unlabelled samples that alpha was estimated from.
-    """
+def _found_positives(rule: DecisionRule, projections: tuple[Floats, ...]) -> bool:
+    """Return whether some of the unlabelled samples look like the labelled positives."""
     if rule.needs_codes:
         return rule.clusters.found_positives
-    # alpha is never estimated below two samples' worth, so small samples cannot tell.
-    n_alike = rule.projection_posterior.alpha * n_judged
+    # Best bin never finds fewer than two samples' worth, so small samples cannot tell.
+    n_judged = len(projections[1])
+    n_alike = best_bin_alpha(*projections) * n_judged
     return n_alike > _FEW_LOOKALIKES or n_judged < _ENOUGH_TO_TELL

@@ -14,7 +14,13 @@ from vqpu.base._seeding import Stream, derive_seed, seed_torch, torch_generator
 from vqpu.base._split import Sets, Split
 from vqpu.estimators._encoder import EncoderSpec, make_ensemble
 from vqpu.nn import Augmentation
-from vqpu.priors._posterior import positive_probability
+from vqpu.priors._mixture import Mixture, Shares, fit_mixture
+from vqpu.priors._posterior import (
+    best_bin_alpha,
+    log_odds_of_share,
+    positive_probability,
+    share_of_log_odds,
+)
 from vqpu.training import (
     FitContext,
     RowMaker,
@@ -37,6 +43,9 @@ from vqpu.vq._variant import Variant
 
 Floats = NDArray[np.float64]
 
+# Labelled positives with which best bin and the mixture count alike.
+_POSITIVES_OF_EVEN_WEIGHT = 50
+
 
 class VQSettings(NamedTuple):
     """The classifier's parameters, resolved for the data of a fit."""
@@ -53,6 +62,7 @@ class VQSettings(NamedTuple):
     patience: int
     n_rounds: int
     trees: GrowthSettings | None = None
+    shares: Shares | None = None  # what the user knows of alpha
 
 
 class FitResult(NamedTuple):
@@ -65,6 +75,9 @@ class FitResult(NamedTuple):
     network : VQNetwork or TreeNetwork
         The same with batch norm folded.
     decision_rule : DecisionRule
+    mixture : Mixture
+        Of the held-out projections.
+    held_out : HeldOut
     positive_share : float
         Share of the unlabelled samples that is called positive.
     projections, log_odds : tuple of two ndarray
@@ -77,6 +90,8 @@ class FitResult(NamedTuple):
     training: TrainingResult
     network: VQNetwork | TreeNetwork
     decision_rule: DecisionRule
+    mixture: Mixture
+    held_out: HeldOut
     positive_share: float
     projections: tuple[Floats, ...]
     log_odds: tuple[Floats, ...]
@@ -152,7 +167,10 @@ def run_rounds(
         before = finished[-1].training if finished else None
         try:
             training = train_round(this, before)
-            result = _conclude(context, settings, this.split, training)
+            # What the first round's scores say of alpha holds for all: only there are unlabelled
+            # samples drawn to one place, whatever was found of them before.
+            shares = finished[0].mixture.shares if finished else None
+            result = _conclude(context, settings, this.split, training, shares)
         except KeyboardInterrupt:
             if not (finished and context.keeps_best):
                 raise
@@ -278,8 +296,29 @@ def make_objective(context: FitContext, settings: VQSettings, this: Round) -> VQ
     )
 
 
+def _share_in_use(
+    settings: VQSettings, believed: float, positive: Floats, unlabeled: Floats
+) -> float | None:
+    """Return the alpha that the border is fitted with; None: best bin's.
+
+    Tables, which trees are for, overlap more often than not: the mixture's mean is then nearer than
+    best bin, the more so the more positives were kept apart. What networks are for stands apart.
+    """
+    if settings.shares is not None:
+        return believed
+    if settings.trees is None:
+        return None
+    weight = len(positive) / (len(positive) + _POSITIVES_OF_EVEN_WEIGHT)
+    best_bin = log_odds_of_share(best_bin_alpha(positive, unlabeled))
+    return share_of_log_odds(weight * log_odds_of_share(believed) + (1 - weight) * best_bin)
+
+
 def _conclude(
-    context: FitContext, settings: VQSettings, split: Split, training: TrainingResult
+    context: FitContext,
+    settings: VQSettings,
+    split: Split,
+    training: TrainingResult,
+    shares: Shares | None,
 ) -> FitResult:
     """Cluster all unlabelled samples with the chosen network, fit the rule on held-out ones."""
     network = fold_network(training.state) if settings.trees is None else training.state
@@ -295,14 +334,21 @@ def _conclude(
     encoded = zip((positive, unlabeled), samples, indices, strict=True)
     parts = (part.at(np.searchsorted(every, wanted)) for part, every, wanted in encoded)
     held_out = HeldOut(split, indices, *parts)
-    rule = fit_decision_rule(settings.variant.decision, clusters, held_out)
+    of_positives, of_unlabeled = held_out.projections()
+    mixture = fit_mixture(of_positives, of_unlabeled, shares or settings.shares)
+    # What later rounds believe of alpha is too narrow: the first one's mean is the estimate.
+    believed = (shares or mixture.shares).interval().value
+    alpha = _share_in_use(settings, believed, of_positives, of_unlabeled)
+    rule = fit_decision_rule(settings.variant.decision, clusters, held_out, alpha)
     every = HeldOut(split, Sets(*samples), positive, unlabeled)
     return FitResult(
         training,
         network,
         rule,
+        mixture,
+        held_out,
         float((rule.log_odds(unlabeled) > 0).mean()),
-        tuple(held_out.projections()),
+        (of_positives, of_unlabeled),
         rule.held_out_log_odds(held_out),
         rule.held_out_log_odds(every)[1],
     )

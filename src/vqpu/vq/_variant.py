@@ -38,9 +38,10 @@ class Variant:
     codebook_learning_rate : float or None, default=None
         For "follow" the share of the way per step (None: 0.05), for "adam" the learning rate
         (None: 0.003).
-    decision : {"posterior", "nearest-center"}, default="posterior"
-        "posterior" calls positive what has probability above 1/2; "nearest-center" what is nearer
-        to the positive cluster's centre, as in the paper.
+    decision : {"posterior", "balanced", "nearest-center"}, default="posterior"
+        "posterior" calls positive what has probability above 1/2, "balanced" what would have it if
+        both classes were as frequent; "nearest-center" what is nearer to the positive cluster's
+        centre, as in the paper. The classifier's own ``decision`` goes before it.
     stopping_signal : {"holdout-loss", "center-distance", "holdout-auc", "separation"}, \
             default="holdout-loss"
         What a good check is. "center-distance" is the paper's; the others are measured on
@@ -207,7 +208,7 @@ def with_variant(params: dict[str, Any], variant: str | Variant) -> dict[str, An
 
 def _check_names(plain: dict[str, Any], parts: dict[str, Any]) -> None:
     for name in plain:
-        if name in VARIANT_FIELDS:
+        if name in VARIANT_FIELDS and name != "decision":  # which is a parameter of its own too
             raise ParameterError(
                 f"Invalid parameter {name!r} for VQKMeansClassifier. It is a part of the variant: "
                 f"say {_GROUP + name!r}."

@@ -1,0 +1,212 @@
+"""What the records of the study of doubt say: coverage, alarms, causes, expected quality."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from experiments.item import Record
+from experiments.summary import markdown_table
+from vqpu.estimators._evidence import Evidence
+from vqpu.estimators._findings import OK, findings_of_evidence, worst
+from vqpu.priors._mixture import Cells, Interval
+
+BAD, GOOD = 0.10, 0.02  # points of balanced accuracy below the supervised model
+TOLD = 0.6  # balanced accuracy of a supervised model that has learnt something
+_NAMES = {
+    "selected": ("shift", "overlap", "unknown-alpha"),
+    "subclass": ("shift",),
+    "shift": ("shift", "none-hidden"),
+    "wrong-labels": ("wrong-labels", "overlap"),
+    "id": ("leak",),
+    "leak": ("leak",),
+    "duplicates": ("duplicates",),
+    "noise": ("indistinct",),
+    "few-steps": ("too-short",),
+}
+
+
+def plain_evidence(evidence: Evidence) -> dict[str, Any]:
+    """Return evidence ready for JSON.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    """
+    plain = {
+        name: [round(part, 5) for part in value] if isinstance(value, Interval) else value
+        for name, value in evidence._asdict().items()
+    }
+    return plain | {"cells": [part.astype(int).tolist() for part in evidence.cells[1:]]}
+
+
+def evidence_of(plain: dict[str, Any]) -> Evidence:
+    """Return the evidence of a record.
+
+    Parameters
+    ----------
+    plain : dict
+    """
+    counts = [np.array(part, dtype=np.float64) for part in plain["cells"]]
+    parts = plain | {"cells": Cells(np.arange(len(counts[0]) - 1.0), *counts)}
+    parts |= {name: Interval(*plain[name]) for name in ("alpha", "auc", "accuracy")}
+    return Evidence(**parts)
+
+
+class Fit:
+    """A fit of the study with what is true of it."""
+
+    def __init__(self, record: Record) -> None:
+        self.values = record.values
+        self.evidence = evidence_of(self.values["evidence"])
+        self.findings = findings_of_evidence(self.evidence)
+        self.fault = str(self.values["fault"])
+        self.alpha = float(self.values["true_alpha"])
+        self.is_judge = bool(self.values["number"] % 2)
+        self.gap = (
+            self.values["supervised_balanced_accuracy"] - self.values["fit_balanced_accuracy"]
+        )
+
+    @property
+    def is_alarmed(self) -> bool:
+        return worst(self.findings).level != OK
+
+    @property
+    def causes(self) -> set[str]:
+        return {finding.cause for finding in self.findings if finding.cause is not None}
+
+    @property
+    def holds_alpha(self) -> bool:
+        return self.evidence.alpha.low <= self.alpha <= self.evidence.alpha.high
+
+    @property
+    def is_learnable(self) -> bool:
+        return bool(self.values["supervised_balanced_accuracy"] >= TOLD)
+
+
+def summary(records: list[Record]) -> str:
+    fits = [Fit(record) for record in records if "evidence" in record.values]
+    n_failed = sum("error" in record.values for record in records)
+    judges = [fit for fit in fits if fit.is_judge]
+    others = [fit for fit in fits if not fit.is_judge]
+    return (
+        f"{len(fits)} fits, {len(judges)} of them judge; {n_failed} refused with an error of their "
+        "own. Cells: judged on fits that chose nothing, in brackets on those that chose.\n\n"
+        + "## The interval of alpha\n\n"
+        + _two(judges, others, ("group", "fits", "held", "median width"), _coverage)
+        + "\n## Alarms\n\nA fit is bad if its balanced accuracy is more than 10 points below the "
+        "supervised model's, good within 2.\n\n"
+        + _two(judges, others, ("group", "fits", "alarmed"), _alarms)
+        + "\n## Named causes\n\n"
+        + _two(judges, others, ("fault", "fits", "named", "alarmed"), _causes)
+        + "\n## Expected quality\n\n"
+        + _two(judges, others, ("of", "fits", "within .05", "rank correlation"), _expected)
+        + "\n## Borders and calibration\n\n"
+        + _two(judges, others, ("group", "fits", "points lost", "calibration error"), _borders)
+    )
+
+
+Rows = list[list[str]]
+
+
+def _two(
+    judges: list[Fit],
+    others: list[Fit],
+    heads: tuple[str, ...],
+    table: Callable[[list[Fit]], Rows],
+) -> str:
+    chosen = {row[0]: row for row in table(others)}
+    rows = []
+    for row in table(judges):
+        beside = chosen.get(row[0], ["-"] * len(row))
+        pairs = zip(row[1:], beside[1:], strict=True)
+        rows.append([row[0], *(f"{one} ({two})" for one, two in pairs)])
+    return markdown_table(list(heads), rows)
+
+
+def _share(flags: Iterable[bool]) -> str:
+    given = list(flags)
+    return f"{100 * np.mean(given):.0f} %" if given else "-"
+
+
+def _coverage(fits: list[Fit]) -> Rows:
+    clean = [fit for fit in fits if fit.fault in ("none", "few-steps")]
+    groups = {
+        "no fault": clean,
+        "30 labelled or fewer": [fit for fit in clean if fit.evidence.n_positive <= 30],
+        "overlapping": [fit for fit in clean if fit.values.get("supervised_auc", 1) < 0.9],
+        "alpha below .1": [fit for fit in clean if fit.alpha < 0.1],
+        "alpha above .8": [fit for fit in clean if fit.alpha > 0.8],
+        "100 labelled or more": [fit for fit in clean if fit.evidence.n_positive >= 100],
+    }
+    return [
+        [
+            name,
+            str(len(group)),
+            _share(fit.holds_alpha for fit in group),
+            f"{np.median([fit.evidence.alpha.high - fit.evidence.alpha.low for fit in group]):.2f}"
+            if group
+            else "-",
+        ]
+        for name, group in groups.items()
+    ]
+
+
+def _alarms(fits: list[Fit]) -> Rows:
+    seen = [fit for fit in fits if fit.fault != "subclass"]
+    bad = [fit for fit in seen if fit.gap > BAD]
+    good = [fit for fit in seen if fit.gap <= GOOD]
+    sound = [fit for fit in good if fit.fault == "none" and fit.is_learnable]
+    enough = [fit for fit in sound if fit.evidence.n_positive >= 20 and 0 < fit.alpha < 1]
+    groups = {
+        "bad": bad,
+        "good": good,
+        "good, nothing wrong with the data, and something to learn": sound,
+        "of these, 20 labelled or more and both classes in U": enough,
+        "subclass missing, bad": [f for f in fits if f.fault == "subclass" and f.gap > BAD],
+    }
+    return [
+        [name, str(len(group)), _share(fit.is_alarmed for fit in group)]
+        for name, group in groups.items()
+    ]
+
+
+def _causes(fits: list[Fit]) -> Rows:
+    rows = []
+    for fault, names in _NAMES.items():
+        own = [fit for fit in fits if fit.fault == fault]
+        named = _share(bool(fit.causes & {*names}) for fit in own)
+        rows.append([fault, str(len(own)), named, _share(fit.is_alarmed for fit in own)])
+    return rows
+
+
+def _expected(fits: list[Fit]) -> Rows:
+    from scipy.stats import spearmanr
+
+    clean = [fit for fit in fits if fit.fault in ("none", "few-steps", "duplicates", "noise")]
+    rows = []
+    for name, of in (("accuracy", "fit_accuracy"), ("auc", "fit_auc")):
+        own = [fit for fit in clean if of in fit.values]
+        if len(own) < 3:
+            continue
+        expected = np.array([getattr(fit.evidence, name).value for fit in own])
+        true = np.array([fit.values[of] for fit in own])
+        near = _share((np.abs(expected - true) <= 0.05).tolist())
+        rows.append([name, str(len(own)), near, f"{spearmanr(expected, true).statistic:.2f}"])
+    return rows
+
+
+def _borders(fits: list[Fit]) -> Rows:
+    clean = [fit for fit in fits if fit.fault == "none"]
+    groups = {
+        "no fault": clean,
+        "100 labelled or more": [fit for fit in clean if fit.evidence.n_positive >= 100],
+    }
+    rows = []
+    for name, own in groups.items():
+        lost = [100 * (fit.values["best_border"] - fit.values["fit_accuracy"]) for fit in own]
+        error = [100 * fit.values["calibration_error"] for fit in own]
+        rows.append([name, str(len(own)), f"{np.mean(lost):.2f}", f"{np.mean(error):.2f}"])
+    return rows

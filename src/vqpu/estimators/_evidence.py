@@ -1,0 +1,329 @@
+"""What a fit knows of its own quality without a single negative, gathered while the data are there.
+
+Numbers only; what they mean is told by the findings. Samples are drawn from large data, so the
+cost stays small beside the fit's.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vqpu.base._source import ArraySource
+from vqpu.base._split import Sets
+from vqpu.priors._mixture import Cells, Interval, Mixture, count_cells, fit_mixture_of_cells
+from vqpu.priors._posterior import best_bin_alpha, positive_probability
+from vqpu.trees import Binned, Growth, GrowthSettings, Task
+
+Floats = NDArray[np.float64]
+
+_MOST_POSITIVE, _MOST_UNLABELED = 1_000, 2_000
+_MOST_COMPARED = 20_000  # unlabelled samples that twins of positives are looked for among
+_MOST_COLUMNS = 500
+_POOLED_SIDE = 4
+_FOLDS = 3
+_FEWEST_TO_COMPARE = 6
+_LEAST_WEIGHT = 0.01  # of the heaviest
+_GROWTH = GrowthSettings(rate=0.1, n_trees=40, n_leaves=6, min_samples=3)
+
+
+class Evidence(NamedTuple):
+    """What was seen.
+
+    Attributes
+    ----------
+    n_positive, n_unlabeled : int
+        Samples that were scored by a member which had not seen them.
+    alpha : Interval
+        Share of positives in U by these data, whatever the user said of it.
+    best_bin : float
+        The same by best bin estimation, which is too large where classes overlap.
+    auc, accuracy : Interval
+        Expected of positives against negatives, and of the labels on U.
+    proxy_auc : float
+        Of labelled positives against unlabelled samples.
+    called, recall : float
+        Shares of U and of labelled positives that are called positive.
+    agreement : float or None
+        Mean correlation of the members' scores of U; None if there is one member.
+    likeness : float or None
+        AUC of labelled positives against the unlabelled samples called positive by trees that are
+        trained to tell them apart: 1/2 if they look alike. None if there is nothing to compare.
+    twins : float
+        Share of the labelled positives with an exact copy in U, less the share of U with one.
+    column : int or None
+        The one column that tells labelled from unlabelled best; None for images.
+    column_auc, other_column_auc : float
+        How well it does, and the next one.
+    like_unlabeled : float
+        The largest share of P that may be negatives by best bin from below.
+    late_gain : float or None
+        Share of what the stopping signal gained in the last round that came in its last third: 1 if
+        there were fewer than three checks, None if there is no signal.
+    cells : Cells
+        Counts of the first round's scores, from which alpha can be estimated again.
+    """
+
+    n_positive: int
+    n_unlabeled: int
+    alpha: Interval
+    best_bin: float
+    auc: Interval
+    accuracy: Interval
+    proxy_auc: float
+    called: float
+    recall: float
+    agreement: float | None
+    likeness: float | None
+    twins: float
+    column: int | None
+    column_auc: float
+    other_column_auc: float
+    like_unlabeled: float
+    late_gain: float | None
+    cells: Cells
+
+
+class Scored(NamedTuple):
+    """Scores of a fit, by members that had not seen the samples.
+
+    Attributes
+    ----------
+    first : tuple of two ndarray
+        Of positives and of unlabelled samples after the first round, s(x) or a logit.
+    mixture : Mixture
+        Of the last round's scores.
+    log_odds : tuple of two ndarray
+        Final scores of both; above 0 is positive.
+    indices : Sets
+        Which samples they are.
+    by_member : ndarray of shape (n_u, n_members)
+        What every member says of the unlabelled ones.
+    signal : ndarray of shape (n_checks,) or None
+        The stopping signal of the last round's checks; more is better.
+    """
+
+    first: tuple[Floats, ...]
+    mixture: Mixture
+    log_odds: tuple[Floats, ...]
+    indices: Sets
+    by_member: Floats
+    signal: Floats | None
+
+
+def gather_evidence(source: ArraySource, scored: Scored) -> Evidence:
+    """Look at scores and samples.
+
+    Parameters
+    ----------
+    source : ArraySource
+        The training data.
+    scored : Scored
+    """
+    from sklearn.metrics import roc_auc_score
+
+    positive, unlabeled = scored.first
+    cells = count_cells(positive, unlabeled)
+    first = fit_mixture_of_cells(cells)
+    is_positive = np.repeat([1, 0], [len(positive), len(unlabeled)])
+    column, best, other = telling_columns(source, scored.indices)
+    return Evidence(
+        len(positive),
+        len(unlabeled),
+        first.shares.interval(),
+        best_bin_alpha(positive, unlabeled),
+        first.auc,
+        scored.mixture.accuracy,
+        float(roc_auc_score(is_positive, np.concatenate([positive, unlabeled]))),
+        float((scored.log_odds[1] > 0).mean()),
+        float((scored.log_odds[0] > 0).mean()),
+        _agreement(scored.by_member),
+        likeness(source, scored.indices, positive_probability(scored.log_odds[1])),
+        twins(source, scored.indices),
+        column,
+        best,
+        other,
+        best_bin_alpha(-unlabeled, -positive),
+        None if scored.signal is None else late_gain(scored.signal),
+        cells,
+    )
+
+
+def late_gain(signal: Floats) -> float:
+    """Return the share of what a signal gained that came in the last third of its checks.
+
+    Parameters
+    ----------
+    signal : ndarray of shape (n_checks,)
+        More is better.
+    """
+    if len(signal) < 3:
+        return 1.0
+    reached = np.maximum.accumulate(signal)
+    gained = float(reached[-1] - reached[0])
+    return float(reached[-1] - reached[-1 - len(signal) // 3]) / gained if gained > 0 else 0.0
+
+
+def _agreement(by_member: Floats) -> float | None:
+    """Return the mean correlation of pairs of members."""
+    n_members = by_member.shape[1]
+    if n_members < 2:
+        return None
+    varying = by_member[:, by_member.std(axis=0) > 0]
+    if varying.shape[1] < n_members:
+        return 0.0
+    matrix = np.corrcoef(varying, rowvar=False)
+    return float((matrix.sum() - n_members) / (n_members * (n_members - 1)))
+
+
+def likeness(source: ArraySource, indices: Sets, probability: Floats) -> float | None:
+    """Return how well trees tell labelled positives from the unlabelled samples called positive.
+
+    Every unlabelled sample weighs as much as it is likely to be positive. Trees are cross-fitted,
+    so that 1/2 is what chance gives.
+
+    Parameters
+    ----------
+    source : ArraySource
+    indices : Sets
+    probability : ndarray of shape (n_u,)
+        Of being positive, of the unlabelled samples.
+    """
+    from sklearn.metrics import roc_auc_score
+
+    positive, heavy = some(indices.positive, _MOST_POSITIVE), np.maximum(probability, 1e-6)
+    # Of many, those that weigh most are taken for sure and weigh the same as the others then.
+    chance = np.minimum(1.0, _MOST_UNLABELED * heavy / heavy.sum())
+    kept = np.random.default_rng(0).random(len(heavy)) < chance
+    if len(heavy) <= _MOST_UNLABELED:
+        chance, kept = np.ones(len(heavy)), np.ones(len(heavy), dtype=bool)
+    # What weighs next to nothing would only offer thresholds that cannot be used.
+    kept &= heavy / chance > _LEAST_WEIGHT * (heavy / chance)[kept].max(initial=0.0)
+    unlabeled, heavy = indices.unlabeled[kept], (heavy / chance)[kept]
+    if min(len(positive), len(unlabeled)) < _FEWEST_TO_COMPARE:
+        return None
+    rows = _as_rows(source, np.concatenate([positive, unlabeled]))
+    if rows is None:
+        return None
+    target = np.repeat([1.0, 0.0], [len(positive), len(unlabeled)])
+    weight = np.concatenate([np.ones(len(positive)), heavy * len(positive) / heavy.sum()])
+    found = _cross_fitted(rows, source.categories, target, weight)
+    return float(roc_auc_score(target, found, sample_weight=weight))
+
+
+def _cross_fitted(rows: Any, categories: Any, target: Floats, weight: Floats) -> Floats:
+    """Return what trees that did not see a sample say of it."""
+    fold = np.empty(len(target), dtype=np.int64)
+    generator = np.random.default_rng(0)
+    for kind in (0.0, 1.0):
+        members = generator.permutation(np.flatnonzero(target == kind))
+        fold[members] = np.arange(len(members)) % _FOLDS
+    tasks = [
+        Task(np.flatnonzero(fold != part), target[fold != part], weight[fold != part])
+        for part in range(_FOLDS)
+    ]
+    growth = Growth(Binned(rows, categories, _GROWTH), tasks)
+    growth.grow(_GROWTH.n_trees)
+    outputs = growth.outputs(rows, 0, _GROWTH.n_trees)
+    # A leaf's mean depends on the share of positives in its fold; ranks within folds do not.
+    found = np.empty(len(target))
+    for part in range(_FOLDS):
+        own = fold == part
+        found[own] = outputs[own, part] - np.average(outputs[own, part], weights=weight[own])
+    return found
+
+
+def twins(source: ArraySource, indices: Sets) -> float:
+    """Return the share of labelled positives with a copy in U, less that of U with one.
+
+    In a table of few values copies are common, within U as well.
+
+    Parameters
+    ----------
+    source : ArraySource
+    indices : Sets
+    """
+    positive = some(indices.positive, _MOST_POSITIVE)
+    unlabeled = some(indices.unlabeled, _MOST_COMPARED)
+    labeled, others = (_digests(source, part) for part in (positive, unlabeled))
+    values, counts = np.unique(others, return_counts=True)
+    copied = float(np.isin(labeled, values).mean())
+    return copied - float(counts[counts > 1].sum()) / len(others)
+
+
+def _digests(source: ArraySource, indices: NDArray[np.int64]) -> NDArray[Any]:
+    """Return a number a sample that is the same for the same sample, and hardly for another."""
+    found = np.empty(len(indices), dtype=np.int64)
+    for start in range(0, len(indices), 4096):
+        rows = source.batch(indices[start : start + 4096]).contiguous().numpy()
+        flat = rows.reshape(len(rows), -1)
+        digests = b"".join(blake2b(row.tobytes(), digest_size=8).digest() for row in flat)
+        found[start : start + len(rows)] = np.frombuffer(digests, dtype=np.int64)
+    return found
+
+
+def telling_columns(source: ArraySource, indices: Sets) -> tuple[int | None, float, float]:
+    """Return the column that tells labelled from unlabelled best, its AUC, and the next one's.
+
+    Parameters
+    ----------
+    source : ArraySource
+    indices : Sets
+    """
+    from scipy.stats import rankdata
+
+    if source.is_image:
+        return None, 0.5, 0.5
+    positive = some(indices.positive, _MOST_POSITIVE)
+    unlabeled = some(indices.unlabeled, _MOST_UNLABELED)
+    rows = _as_rows(source, np.concatenate([positive, unlabeled]))
+    if rows is None:
+        return None, 0.5, 0.5
+    dense = np.nan_to_num(np.asarray(rows, dtype=np.float64), nan=-np.inf)
+    ranks = rankdata(dense, axis=0)[: len(positive)].sum(axis=0)
+    n_p, n_u = len(positive), len(unlabeled)
+    auc = (ranks - n_p * (n_p + 1) / 2) / (n_p * n_u)
+    told = np.maximum(auc, 1 - auc)
+    for index in source.categories:
+        told[index] = _told_by_category(dense[:n_p, index], dense[n_p:, index])
+    order = np.argsort(-told, kind="stable")
+    best = int(order[0])
+    return best, float(told[best]), float(told[order[1]]) if len(told) > 1 else 0.5
+
+
+def _told_by_category(positive: Floats, unlabeled: Floats) -> float:
+    """Return 1/2 and half the distance of two distributions of categories."""
+    values = np.unique(np.concatenate([positive, unlabeled]))
+    shares = [
+        np.bincount(np.searchsorted(values, part), minlength=len(values)) / len(part)
+        for part in (positive, unlabeled)
+    ]
+    return float(0.5 + np.abs(shares[0] - shares[1]).sum() / 4)
+
+
+def _as_rows(source: ArraySource, indices: NDArray[np.int64]) -> Any:
+    """Return samples as vectors, images coarsely; None if there are too many columns."""
+    if not source.is_image:
+        if source.sample_shape[0] > _MOST_COLUMNS:
+            return None
+        return np.asarray(source.batch(indices).numpy(), dtype=np.float64)
+    from torch.nn.functional import adaptive_avg_pool2d
+
+    pooled = adaptive_avg_pool2d(source.batch(indices).float(), _POOLED_SIDE)
+    return np.asarray(pooled.flatten(1).numpy(), dtype=np.float64)
+
+
+def some(indices: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """Return at most so many of some indices, the same ones each time.
+
+    Parameters
+    ----------
+    indices : ndarray of int
+    most : int
+    """
+    if len(indices) <= most:
+        return indices
+    return np.sort(np.random.default_rng(0).choice(indices, most, replace=False))

@@ -1,0 +1,303 @@
+"""What the evidence of a fit means, in sentences: severity, number, cause, what to do.
+
+The rules are few and readable. Their thresholds were chosen on one half of the study of doubt and
+judged on the other (results/doubt/summary.md).
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+from vqpu.errors import DoubtWarning
+from vqpu.estimators._evidence import Evidence
+from vqpu.priors._mixture import Interval, ends_of
+
+OK, DOUBT, FAILED = "ok", "doubt", "failed"
+SEVERITY = (OK, DOUBT, FAILED)
+
+_FEW_POSITIVES = 15
+_TELLS_ALONE, _AHEAD_OF_OTHERS = 0.97, 0.02
+_UNLIKE, _VERY_UNLIKE = 0.68, 0.8
+_MANY_TWINS = 0.3
+_HARDLY_TOLD = 0.55
+_WIDE = 0.6
+_UNSTABLE = 0.5
+_LOW_ACCURACY = 0.75
+_MANY_ODD_LABELS, _WELL_TOLD = 0.2, 0.9
+_NEARLY_NONE = 0.02
+_FEWEST_ALIKE = 3
+_MUCH_LATE = 0.15
+
+
+class Finding(NamedTuple):
+    """What was seen of a fitted model, and what it means.
+
+    Attributes
+    ----------
+    name : str
+        What was looked at.
+    level : {"ok", "doubt", "failed"}
+    value : float or None
+        The number it rests on; None if it could not be had.
+    sentence : str
+        What was seen and, unless all is well, the likely cause and what to do.
+    cause : str or None
+        A name of the likely cause; None if all is well.
+    """
+
+    name: str
+    level: str
+    value: float | None
+    sentence: str
+    cause: str | None = None
+
+    def __str__(self) -> str:
+        return f"[{self.level}] {self.sentence}"
+
+
+def worst(findings: list[Finding]) -> Finding:
+    """Return the first of the most severe findings.
+
+    Parameters
+    ----------
+    findings : list of Finding
+        At least one.
+    """
+    return max(findings, key=lambda finding: SEVERITY.index(finding.level))
+
+
+def findings_of_fit(model: Any) -> list[Finding]:
+    """Return what a fitted model's evidence says.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    """
+    if model.evidence_ is None:
+        sentence = (
+            "No evidence is kept with this model: it was saved by an earlier vqpu, or was told all "
+            "labels. Fit it again to have it judged."
+        )
+        return [Finding("evidence", DOUBT, None, sentence, "no-evidence")]
+    plan, names = getattr(model, "columns_", None), getattr(model, "feature_names_in_", None)
+    if plan is not None:
+        names = plan.feature_names
+    given = getattr(model, "alpha", None)
+    return findings_of_evidence(
+        model.evidence_,
+        None if names is None else [str(name) for name in names],
+        None if given is None else ends_of(given),
+    )
+
+
+def warn_of_failure(model: Any) -> None:
+    """Warn if the worst finding of a fit is that it failed.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    """
+    failed = [finding for finding in findings_of_fit(model) if finding.level == FAILED]
+    if failed:
+        more = f" (and {len(failed) - 1} more; see vqpu.diagnose)" if len(failed) > 1 else ""
+        warnings.warn(failed[0].sentence + more, DoubtWarning, stacklevel=3)
+
+
+def findings_of_evidence(
+    evidence: Evidence,
+    column_names: list[str] | None = None,
+    given: tuple[float, float] | None = None,
+) -> list[Finding]:
+    """Return what evidence says, the expected quality first.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    column_names : list of str or None
+        Of a table.
+    given : tuple of float or None
+        What the user said of alpha, its least and its largest value.
+    """
+    found = [
+        _quality(evidence),
+        _positives(evidence),
+        _told(evidence),
+        _alpha(evidence, given),
+        _column(evidence, column_names),  # before what follows from it
+        _likeness(evidence),
+        _copies(evidence),
+        _labels(evidence),
+        _members(evidence),
+        _training(evidence),
+    ]
+    return [finding for finding in found if finding is not None]
+
+
+def shown(interval: Interval, digits: int = 2) -> str:
+    """Return an interval as text.
+
+    Parameters
+    ----------
+    interval : Interval
+    digits : int
+    """
+    value, low, high = interval
+    return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+
+
+def _quality(evidence: Evidence) -> Finding:
+    accuracy, auc = evidence.accuracy, evidence.auc
+    sentence = (
+        f"Expected of these labels: accuracy {shown(accuracy)} on the unlabelled samples, AUC "
+        f"{shown(auc)}"
+    )
+    if accuracy.low >= _LOW_ACCURACY:
+        return Finding("quality", OK, accuracy.value, sentence + ", each with 90 % confidence.")
+    advice = (
+        ". The classes overlap, or there is too little to learn from: rank by probability instead "
+        "of trusting the border, and try better features or more labelled positives."
+    )
+    return Finding("quality", DOUBT, accuracy.value, sentence + advice, "overlap")
+
+
+def _positives(evidence: Evidence) -> Finding:
+    count = evidence.n_positive
+    sentence = f"{count} labelled positives were scored by members that had not seen them"
+    if count >= _FEW_POSITIVES:
+        return Finding("positives", OK, count, sentence + ".")
+    advice = ": too few to trust any number here. Label more; 50 are worth much more than 10."
+    return Finding("positives", DOUBT, count, sentence + advice, "few-positives")
+
+
+def _told(evidence: Evidence) -> Finding:
+    auc = evidence.proxy_auc
+    error = _error_of_auc(evidence.n_positive, evidence.n_unlabeled)
+    sentence = f"Labelled positives are told from unlabelled samples with AUC {auc:.2f}"
+    if auc - 1.645 * error > 0.5 and auc > _HARDLY_TOLD:
+        return Finding("told", OK, auc, sentence + ".")
+    advice = (
+        ", hardly better than chance: either the features say nothing of what makes a positive, or "
+        "nearly all of the unlabelled samples are positive. The labels say nothing then."
+    )
+    level = FAILED if auc - 1.645 * error <= 0.5 else DOUBT
+    return Finding("told", level, auc, sentence + advice, "indistinct")
+
+
+def _alpha(evidence: Evidence, given: tuple[float, float] | None) -> Finding:
+    alpha = evidence.alpha
+    seen = f"alpha, the share of positives among the unlabelled samples, is {shown(alpha)}"
+    if given is not None and (given[1] < alpha.low or given[0] > alpha.high):
+        ends = f"{given[0]:g}" if given[0] == given[1] else f"{given[0]:g} to {given[1]:g}"
+        advice = (
+            f" by these data, but {ends} was given. One of the two is wrong: labelled positives "
+            "that look unlike the hidden ones make alpha too small."
+        )
+        return Finding("alpha", DOUBT, alpha.value, seen + advice, "contradicted-alpha")
+    if alpha.high - alpha.low > _WIDE:
+        advice = (
+            ": these data do not tell it. Say what you know of it (alpha=), label more positives, "
+            "or rank instead of trusting the border."
+        )
+        return Finding("alpha", DOUBT, alpha.value, seen + advice, "unknown-alpha")
+    if alpha.high < _NEARLY_NONE:
+        advice = (
+            ": next to none of them looks like the labelled positives. That is right if U holds "
+            "none; if it does, P is of another kind."
+        )
+        return Finding("alpha", DOUBT, alpha.value, seen + advice, "none-hidden")
+    return Finding("alpha", OK, alpha.value, seen + ", with 90 % confidence.")
+
+
+def _likeness(evidence: Evidence) -> Finding | None:
+    value = evidence.likeness
+    if value is None:
+        return None
+    n_alike = max(evidence.alpha.value * evidence.n_unlabeled, _FEWEST_ALIKE)
+    error = _error_of_auc(evidence.n_positive, n_alike)
+    sentence = (
+        f"Labelled positives are told from the unlabelled samples called positive with AUC "
+        f"{value:.2f}"
+    )
+    if value <= max(_UNLIKE, 0.5 + 2 * error):
+        return Finding("likeness", OK, value, sentence + ": they look alike.")
+    advice = (
+        ": they differ. Either U holds no positives, or P was collected in another way (another "
+        "source, year or device), or the hidden positives are of another kind than the labelled."
+    )
+    level = FAILED if value > max(_VERY_UNLIKE, 0.5 + 3 * error) else DOUBT
+    return Finding("likeness", level, value, sentence + advice, "shift")
+
+
+def _error_of_auc(n_first: float, n_second: float) -> float:
+    """Return the standard error of an AUC of 1/2 (Hanley and McNeil 1982)."""
+    return math.sqrt((1 / n_first + 1 / n_second) / 12)
+
+
+def _column(evidence: Evidence, names: list[str] | None) -> Finding | None:
+    if evidence.column is None:
+        return None
+    best, other = evidence.column_auc, evidence.other_column_auc
+    name = f"column {evidence.column}" if names is None else repr(names[evidence.column])
+    sentence = (
+        f"No single column tells labelled from unlabelled (the best, {name}, has AUC {best:.2f})"
+    )
+    if best < _TELLS_ALONE or best - other < _AHEAD_OF_OTHERS:
+        return Finding("column", OK, best, sentence + ".")
+    sentence = (
+        f"{name} alone tells labelled from unlabelled samples with AUC {best:.2f}: it may be a "
+        "number of rows or be filled in by those who labelled. Leave it out unless it is what "
+        "makes a positive."
+    )
+    return Finding("column", FAILED, best, sentence, "leak")
+
+
+def _copies(evidence: Evidence) -> Finding:
+    value = evidence.twins
+    if value < _MANY_TWINS:
+        return Finding("copies", OK, value, "Few labelled positives have a copy in U.")
+    sentence = (
+        f"{value:.0%} of the labelled positives have an exact copy among the unlabelled samples: "
+        "take the labelled ones out of U, or scores of held-out samples are too good."
+    )
+    return Finding("copies", DOUBT, value, sentence, "duplicates")
+
+
+def _labels(evidence: Evidence) -> Finding | None:
+    value = evidence.like_unlabeled
+    if value < _MANY_ODD_LABELS or evidence.auc.value < _WELL_TOLD:
+        return None
+    sentence = (
+        f"Up to {value:.0%} of the labelled positives look like the negatives although the classes "
+        "are well told apart: labels may be wrong. Look at the labelled positives with the lowest "
+        "scores."
+    )
+    return Finding("labels", DOUBT, value, sentence, "wrong-labels")
+
+
+def _members(evidence: Evidence) -> Finding | None:
+    value = evidence.agreement
+    if value is None:
+        return None
+    sentence = f"The members' scores of the unlabelled samples have a correlation of {value:.2f}"
+    if value >= _UNSTABLE:
+        return Finding("members", OK, value, sentence + ".")
+    advice = ": another draw of the data would give other answers. Label more positives."
+    return Finding("members", DOUBT, value, sentence + advice, "unstable")
+
+
+def _training(evidence: Evidence) -> Finding | None:
+    value = evidence.late_gain
+    if value is None:
+        return None
+    if value <= _MUCH_LATE:
+        return Finding("training", OK, value, "Training had come to its end when it stopped.")
+    sentence = (
+        f"{value:.0%} of what the stopping signal gained came in the last third of training, or "
+        "there were fewer than three checks: it ended too early. Raise max_steps, max_epochs or "
+        "the time limit."
+    )
+    return Finding("training", DOUBT, value, sentence, "too-short")

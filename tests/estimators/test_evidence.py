@@ -1,0 +1,99 @@
+"""Evidence: what is seen of samples and scores, on data whose truth is plain."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from vqpu.base._source import ArraySource
+from vqpu.base._split import Sets
+from vqpu.estimators._evidence import likeness, telling_columns, twins
+
+Floats = NDArray[np.float64]
+
+
+def both(positive: Floats, unlabeled: Floats) -> tuple[ArraySource, Sets]:
+    n, total = len(positive), len(positive) + len(unlabeled)
+    return ArraySource(np.concatenate([positive, unlabeled])), Sets(
+        np.arange(n), np.arange(n, total)
+    )
+
+
+@pytest.fixture
+def normal() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def test_likeness__hidden_positives_alike__near_one_half(normal: np.random.Generator) -> None:
+    unlabeled = np.vstack([normal.normal(2, 1, (200, 3)), normal.normal(-2, 1, (400, 3))])
+    source, indices = both(normal.normal(2, 1, (150, 3)), unlabeled)
+    probability = (np.arange(600) < 200).astype(np.float64)
+    found = likeness(source, indices, probability)
+    assert found is not None
+    assert abs(found - 0.5) < 0.08
+
+
+def test_likeness__positives_moved__near_one(normal: np.random.Generator) -> None:
+    unlabeled = np.vstack([normal.normal(2, 1, (200, 3)), normal.normal(-2, 1, (400, 3))])
+    source, indices = both(normal.normal(5, 1, (150, 3)), unlabeled)
+    found = likeness(source, indices, (np.arange(600) < 200).astype(np.float64))
+    assert found is not None
+    assert found > 0.9
+
+
+def test_likeness__images__looked_at_coarsely(normal: np.random.Generator) -> None:
+    dark = normal.integers(0, 100, (200, 8, 8)).astype(np.uint8)
+    source, indices = both(dark[:60] + 80, dark[60:])
+    found = likeness(source, indices, np.ones(140))
+    assert found is not None
+    assert found > 0.9
+
+
+def test_likeness__too_few__none(normal: np.random.Generator) -> None:
+    source, indices = both(normal.normal(size=(4, 3)), normal.normal(size=(50, 3)))
+    assert likeness(source, indices, np.ones(50)) is None
+
+
+def test_likeness__more_than_are_compared__drawn_by_their_weight(
+    normal: np.random.Generator,
+) -> None:
+    unlabeled = np.vstack([normal.normal(2, 1, (300, 3)), normal.normal(-2, 1, (5_700, 3))])
+    source, indices = both(normal.normal(2, 1, (200, 3)), unlabeled)
+    found = likeness(source, indices, np.where(np.arange(6_000) < 300, 0.99, 1e-4))
+    assert found is not None
+    assert abs(found - 0.5) < 0.1
+
+
+def test_twins__copies_of_p_in_u__counted(normal: np.random.Generator) -> None:
+    positive, unlabeled = normal.normal(size=(40, 3)), normal.normal(size=(100, 3))
+    source, indices = both(positive, np.vstack([unlabeled, positive[:10]]))
+    assert twins(source, indices) == pytest.approx(0.25)
+
+
+def test_twins__a_table_of_few_values__no_more_than_u_has_itself() -> None:
+    rng = np.random.default_rng(0)
+    source, indices = both(
+        rng.integers(0, 2, (100, 3)).astype(float), rng.integers(0, 2, (300, 3)).astype(float)
+    )
+    assert abs(twins(source, indices)) < 0.05
+
+
+def test_telling_columns__a_number_of_rows__found(normal: np.random.Generator) -> None:
+    positive, unlabeled = normal.normal(size=(40, 3)), normal.normal(size=(100, 3))
+    positive[:, 1], unlabeled[:, 1] = np.arange(40), 40 + np.arange(100)
+    column, best, other = telling_columns(*both(positive, unlabeled))
+    assert (column, best) == (1, 1.0)
+    assert other < 0.7
+
+
+def test_telling_columns__category__by_the_distance_of_shares() -> None:
+    rows = np.array([[0.0], [0.0], [1.0], [1.0], [1.0], [2.0]])
+    source = ArraySource(rows, {0: 3})
+    column, best, _ = telling_columns(source, Sets(np.arange(2), np.arange(2, 6)))
+    assert (column, best) == (0, 1.0)  # no value in common
+
+
+def test_telling_columns__missing_values__a_value_of_their_own() -> None:
+    rows = np.array([[np.nan], [np.nan], [1.0], [2.0], [3.0]])
+    assert telling_columns(ArraySource(rows), Sets(np.arange(2), np.arange(2, 5)))[1] == 1.0

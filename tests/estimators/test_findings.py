@@ -1,0 +1,121 @@
+"""Findings: every rule by hand, in every level it can have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vqpu.estimators._evidence import Evidence, late_gain
+from vqpu.estimators._findings import Finding, findings_of_evidence, worst
+from vqpu.priors._mixture import Cells, Interval
+
+GOOD = Evidence(
+    n_positive=200,
+    n_unlabeled=1000,
+    alpha=Interval(0.3, 0.25, 0.35),
+    best_bin=0.31,
+    auc=Interval(0.97, 0.95, 0.99),
+    accuracy=Interval(0.95, 0.92, 0.97),
+    proxy_auc=0.8,
+    called=0.3,
+    recall=0.95,
+    agreement=0.95,
+    likeness=0.5,
+    twins=0.0,
+    column=2,
+    column_auc=0.8,
+    other_column_auc=0.75,
+    like_unlabeled=0.02,
+    late_gain=0.01,
+    cells=Cells(np.arange(1.0), np.ones(2), np.ones(2)),
+)
+
+
+def finding(name: str, given: tuple[float, float] | None = None, **changes: Any) -> Finding:
+    found = findings_of_evidence(GOOD._replace(**changes), ["a", "b", "c"], given)
+    (one,) = [one for one in found if one.name == name]
+    return one
+
+
+def test_findings__nothing_wrong__all_ok() -> None:
+    found = findings_of_evidence(GOOD)
+    assert {one.level for one in found} == {"ok"}
+    assert {one.cause for one in found} == {None}
+    assert all(one.sentence.endswith(".") for one in found)
+
+
+CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
+    "twelve positives": ("positives", {"n_positive": 12}, "doubt", "few-positives"),
+    "overlap": ("quality", {"accuracy": Interval(0.8, 0.6, 0.9)}, "doubt", "overlap"),
+    "noise": ("told", {"proxy_auc": 0.5}, "failed", "indistinct"),
+    "next to noise": ("told", {"proxy_auc": 0.545}, "doubt", "indistinct"),
+    "any alpha": ("alpha", {"alpha": Interval(0.4, 0.1, 0.9)}, "doubt", "unknown-alpha"),
+    "none hidden": ("alpha", {"alpha": Interval(0.005, 0.0, 0.01)}, "doubt", "none-hidden"),
+    "other device": ("likeness", {"likeness": 0.95}, "failed", "shift"),
+    "rather unlike": ("likeness", {"likeness": 0.72}, "doubt", "shift"),
+    "leak": ("column", {"column_auc": 0.99}, "failed", "leak"),
+    "copies": ("copies", {"twins": 0.9}, "doubt", "duplicates"),
+    "odd labels": ("labels", {"like_unlabeled": 0.4}, "doubt", "wrong-labels"),
+    "unstable": ("members", {"agreement": 0.2}, "doubt", "unstable"),
+    "too short": ("training", {"late_gain": 0.4}, "doubt", "too-short"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_findings__something_wrong__level_and_cause(case: str) -> None:
+    name, changes, level, cause = CASES[case]
+    found = finding(name, **changes)
+    assert (found.level, found.cause) == (level, cause)
+
+
+def test_findings__few_to_compare__unlikeness_must_be_larger() -> None:
+    few = {"n_positive": 16, "n_unlabeled": 60, "alpha": Interval(0.1, 0.05, 0.2)}
+    assert finding("likeness", likeness=0.75, **few).level == "ok"
+    assert finding("likeness", likeness=0.85, **few).level == "doubt"
+
+
+def test_findings__leak__names_the_column_of_a_table() -> None:
+    assert "'c' alone" in finding("column", column_auc=0.99).sentence
+    unnamed = findings_of_evidence(GOOD._replace(column_auc=0.99))
+    assert any("column 2 alone" in one.sentence for one in unnamed)
+
+
+def test_findings__two_columns_tell__neither_is_a_leak() -> None:
+    assert finding("column", column_auc=0.99, other_column_auc=0.98).level == "ok"
+
+
+def test_findings__given_alpha_that_the_data_deny__said() -> None:
+    assert finding("alpha", given=(0.3, 0.3)).level == "ok"
+    assert finding("alpha", given=(0.2, 0.26)).level == "ok"
+    denied = finding("alpha", given=(0.8, 0.8))
+    assert (denied.level, denied.cause) == ("doubt", "contradicted-alpha")
+    assert "0.8 was given" in denied.sentence
+
+
+def test_findings__images_and_one_member__what_cannot_be_had_is_left_out() -> None:
+    names = {
+        one.name for one in findings_of_evidence(GOOD._replace(column=None, agreement=None,
+                                                               likeness=None, late_gain=None))
+    }  # fmt: skip
+    assert names == {"quality", "positives", "told", "alpha", "copies"}
+
+
+def test_worst__most_severe_comes_first() -> None:
+    found = findings_of_evidence(GOOD._replace(twins=0.9, column_auc=0.99))
+    assert worst(found).cause == "leak"
+    assert worst(findings_of_evidence(GOOD)).level == "ok"
+
+
+@pytest.mark.parametrize(
+    ("signal", "gain"),
+    [
+        ([0.0, 1.0], 1.0),
+        ([0.0, 0.0, 0.0], 0.0),
+        ([0.0, 4.0, 8.0, 8.0, 9.0, 10.0], 0.2),
+        ([0.0, 5.0, 10.0, 9.0, 9.0, 9.0], 0.0),
+    ],
+)
+def test_late_gain__by_hand(signal: list[float], gain: float) -> None:
+    assert late_gain(np.array(signal)) == pytest.approx(gain)
