@@ -16,7 +16,7 @@ from vqpu.priors._mixture import Cells, Interval
 BAD, GOOD = 0.10, 0.02  # points of balanced accuracy below the supervised model
 TOLD = 0.6  # balanced accuracy of a supervised model that has learnt something
 _NAMES = {
-    "selected": ("shift", "overlap", "unknown-alpha"),
+    "selected": ("shift", "missed"),
     "subclass": ("shift",),
     "shift": ("shift", "none-hidden"),
     "wrong-labels": ("wrong-labels", "overlap"),

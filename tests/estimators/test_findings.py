@@ -48,6 +48,7 @@ def test_findings__nothing_wrong__all_ok() -> None:
 
 CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "twelve positives": ("positives", {"n_positive": 12}, "doubt", "few-positives"),
+    "misses positives": ("recall", {"recall": 0.3}, "doubt", "missed"),
     "overlap": ("quality", {"accuracy": Interval(0.8, 0.6, 0.9)}, "doubt", "overlap"),
     "noise": ("told", {"proxy_auc": 0.5}, "failed", "indistinct"),
     "next to noise": ("told", {"proxy_auc": 0.545}, "doubt", "indistinct"),
@@ -55,7 +56,7 @@ CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "none hidden": ("alpha", {"alpha": Interval(0.005, 0.0, 0.01)}, "doubt", "none-hidden"),
     "other device": ("likeness", {"likeness": 0.95}, "failed", "shift"),
     "rather unlike": ("likeness", {"likeness": 0.72}, "doubt", "shift"),
-    "leak": ("column", {"column_auc": 0.99}, "failed", "leak"),
+    "leak": ("column", {"column_auc": 0.99, "likeness": 0.95}, "failed", "leak"),
     "copies": ("copies", {"twins": 0.9}, "doubt", "duplicates"),
     "odd labels": ("labels", {"like_unlabeled": 0.4}, "doubt", "wrong-labels"),
     "unstable": ("members", {"agreement": 0.2}, "doubt", "unstable"),
@@ -77,13 +78,19 @@ def test_findings__few_to_compare__unlikeness_must_be_larger() -> None:
 
 
 def test_findings__leak__names_the_column_of_a_table() -> None:
-    assert "'c' alone" in finding("column", column_auc=0.99).sentence
-    unnamed = findings_of_evidence(GOOD._replace(column_auc=0.99))
+    leaking = {"column_auc": 0.99, "likeness": None}
+    assert "'c' alone" in finding("column", **leaking).sentence
+    unnamed = findings_of_evidence(GOOD._replace(**leaking))
     assert any("column 2 alone" in one.sentence for one in unnamed)
 
 
 def test_findings__two_columns_tell__neither_is_a_leak() -> None:
-    assert finding("column", column_auc=0.99, other_column_auc=0.98).level == "ok"
+    leaking = {"column_auc": 0.99, "likeness": 0.9}
+    assert finding("column", **leaking, other_column_auc=0.98).level == "ok"
+
+
+def test_findings__column_that_hidden_positives_share__what_makes_a_positive() -> None:
+    assert finding("column", column_auc=0.99, likeness=0.5).level == "ok"
 
 
 def test_findings__given_alpha_that_the_data_deny__said() -> None:
@@ -99,11 +106,11 @@ def test_findings__images_and_one_member__what_cannot_be_had_is_left_out() -> No
         one.name for one in findings_of_evidence(GOOD._replace(column=None, agreement=None,
                                                                likeness=None, late_gain=None))
     }  # fmt: skip
-    assert names == {"quality", "positives", "told", "alpha", "copies"}
+    assert names == {"quality", "positives", "told", "alpha", "recall", "copies"}
 
 
 def test_worst__most_severe_comes_first() -> None:
-    found = findings_of_evidence(GOOD._replace(twins=0.9, column_auc=0.99))
+    found = findings_of_evidence(GOOD._replace(twins=0.9, column_auc=0.99, likeness=0.9))
     assert worst(found).cause == "leak"
     assert worst(findings_of_evidence(GOOD)).level == "ok"
 

@@ -42,8 +42,8 @@ def finding(model: VQKMeansClassifier, name: str, **changes: Any) -> Finding:
 def test_diagnose__clear_clusters__nothing_to_complain_about(fitted: VQKMeansClassifier) -> None:
     findings = diagnose(fitted)
     assert [found.name for found in findings] == [
-        "quality", "positives", "told", "alpha", "column", "likeness", "copies", "training",
-        "codes",
+        "quality", "positives", "told", "alpha", "recall", "column", "likeness", "copies",
+        "training", "codes",
     ]  # fmt: skip
     assert [str(found) for found in findings if found.level != "ok"] == []
     assert all(found.sentence.endswith(".") for found in findings)

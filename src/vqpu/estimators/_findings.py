@@ -18,13 +18,14 @@ OK, DOUBT, FAILED = "ok", "doubt", "failed"
 SEVERITY = (OK, DOUBT, FAILED)
 
 _FEW_POSITIVES = 15
-_TELLS_ALONE, _AHEAD_OF_OTHERS = 0.97, 0.02
+_TELLS_ALONE, _AHEAD_OF_OTHERS, _LIKE_NO_LEAK = 0.97, 0.02, 0.6
 _UNLIKE, _VERY_UNLIKE = 0.68, 0.8
 _MANY_TWINS = 0.3
 _HARDLY_TOLD = 0.55
-_WIDE = 0.6
+_WIDE = 0.72
+_FEW_FOUND = 0.75
 _UNSTABLE = 0.5
-_LOW_ACCURACY = 0.75
+_LOW_ACCURACY = 0.65
 _MANY_ODD_LABELS, _WELL_TOLD = 0.2, 0.9
 _NEARLY_NONE = 0.02
 _FEWEST_ALIKE = 3
@@ -127,6 +128,7 @@ def findings_of_evidence(
         _positives(evidence),
         _told(evidence),
         _alpha(evidence, given),
+        _recall(evidence),
         _column(evidence, column_names),  # before what follows from it
         _likeness(evidence),
         _copies(evidence),
@@ -212,6 +214,20 @@ def _alpha(evidence: Evidence, given: tuple[float, float] | None) -> Finding:
     return Finding("alpha", OK, alpha.value, seen + ", with 90 % confidence.")
 
 
+def _recall(evidence: Evidence) -> Finding:
+    value = evidence.recall
+    sentence = (
+        f"{value:.0%} of the labelled positives that members had not seen are called positive"
+    )
+    if value >= _FEW_FOUND:
+        return Finding("recall", OK, value, sentence + ".")
+    advice = (
+        ": many positives are missed. Rank instead of trusting the border, say what you know of "
+        "alpha (alpha=), or let both classes count alike (decision='balanced')."
+    )
+    return Finding("recall", DOUBT, value, sentence + advice, "missed")
+
+
 def _likeness(evidence: Evidence) -> Finding | None:
     value = evidence.likeness
     if value is None:
@@ -245,7 +261,9 @@ def _column(evidence: Evidence, names: list[str] | None) -> Finding | None:
     sentence = (
         f"No single column tells labelled from unlabelled (the best, {name}, has AUC {best:.2f})"
     )
-    if best < _TELLS_ALONE or best - other < _AHEAD_OF_OTHERS:
+    # What makes a positive is in the hidden ones too, what was told only of P is not.
+    is_shared = evidence.likeness is not None and evidence.likeness < _LIKE_NO_LEAK
+    if best < _TELLS_ALONE or best - other < _AHEAD_OF_OTHERS or is_shared:
         return Finding("column", OK, best, sentence + ".")
     sentence = (
         f"{name} alone tells labelled from unlabelled samples with AUC {best:.2f}: it may be a "
