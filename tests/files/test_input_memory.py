@@ -7,6 +7,7 @@ import io
 import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -178,8 +179,40 @@ TABLE_KINDS = ["csv", "csv.gz", "csv.zst", "parquet", "feather", "jsonl", "xlsx"
 KINDS = ["npy", "npz", *TABLE_KINDS, "PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"]
 
 
+def changed_bytes(original: bytes, rng: np.random.Generator) -> bytes:
+    """Change up to eight bytes: to any, to plain letters and marks, or to others of the file.
+
+    Bytes of any kind make text that is no UTF-8, which is refused before it is looked at.
+    """
+    mutated = np.frombuffer(original, np.uint8).copy()
+    places = rng.integers(0, len(mutated), rng.integers(1, 9))
+    choices = (np.arange(256), np.arange(128), mutated.copy())[rng.integers(3)]
+    mutated[places] = rng.choice(choices, len(places))
+    return mutated.tobytes()
+
+
+def changed_within(kind: str, original: bytes, rng: np.random.Generator) -> bytes:
+    """Change bytes of what is packed and pack it again, so that no checksum gives them away."""
+    if kind == "csv.gz":
+        return gzip.compress(changed_bytes(gzip.decompress(original), rng), 1)
+    if kind == "csv.zst":
+        plain = mixed_table_bytes("csv")
+        packed: bytes = pa.compress(changed_bytes(plain, rng), "zstd", asbytes=True)
+        return packed
+    if kind != "xlsx":
+        return changed_bytes(original, rng)
+    sink = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(original)) as old, zipfile.ZipFile(sink, "w") as new:
+        names = old.namelist()
+        chosen = names[rng.integers(len(names))]
+        for name in names:
+            data = old.read(name)
+            new.writestr(name, changed_bytes(data, rng) if name == chosen else data)
+    return sink.getvalue()
+
+
 def mutated_files(kind: str, count: int, folder: Path) -> list[Path]:
-    """Write files with some bytes changed, every third of them cut short as well."""
+    """Write files with some bytes changed, every third cut short, every other changed within."""
     originals = {
         "npy": npy_bytes((10, 1)),
         "npz": zip_of(X=npy_bytes((10, 1)), y=npy_bytes((10,))),
@@ -192,10 +225,8 @@ def mutated_files(kind: str, count: int, folder: Path) -> list[Path]:
     rng = np.random.default_rng(0)
     paths = []
     for index in range(count):
-        mutated = np.frombuffer(original, np.uint8).copy()
-        places = rng.integers(0, len(mutated), rng.integers(1, 9))
-        mutated[places] = rng.integers(0, 256, len(places))
-        data = mutated.tobytes()[: None if index % 3 else int(rng.integers(len(mutated)))]
+        data = changed_within(kind, original, rng) if index % 2 else changed_bytes(original, rng)
+        data = data[: None if index % 3 else int(rng.integers(len(data)))]
         if is_image:
             paths.append(in_folders(folder / str(index), data, ending=kind.lower()))
         else:

@@ -279,7 +279,6 @@ class VQKMeansClassifier(
         History, DecisionRule, Clusters, Posterior, Variant, TreeSizes, TableInputs, Column,
         ColumnPlan,
     )  # fmt: skip
-    _takes_gaps: ClassVar[bool] = True
 
     def fit(
         self,
@@ -429,6 +428,10 @@ class VQKMeansClassifier(
     @property
     def _n_features_out(self) -> int:
         return int(self.cluster_centers_.shape[1])
+
+    @property
+    def _takes_gaps(self) -> bool:
+        return True
 
     @property
     def _takes_sparse(self) -> bool:
