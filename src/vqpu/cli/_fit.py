@@ -157,13 +157,19 @@ def fit(
         return
     note = " The model that was there before is replaced." if replaces else ""
     if model.max_seconds is not None:
-        note += (
-            f" {model.max_seconds:g} s held {model.max_steps_} steps a round: max_steps="
-            f"{model.max_steps_} repeats this fit."
-        )
+        note += _describe_limit(model)
     print(
         f"{settings.out}: {model.positive_share_:.1%} of the unlabelled samples are called "
         f"positive; alpha is estimated as {model.alpha_:.3f}.{note}"
+    )
+
+
+def _describe_limit(model: Any) -> str:
+    names = ("max_steps", "n_members", "n_rounds")
+    again = " ".join(f"--set {name}={getattr(model, f'{name}_')}" for name in names)
+    return (
+        f" {model.max_seconds:g} s held {model.max_steps_} steps in each of {model.n_rounds_} "
+        f"rounds of {model.n_members_} members: {again} repeats this fit."
     )
 
 

@@ -190,7 +190,8 @@ def _with_a_value(data: PUData, rows: Indices) -> Indices:
     """Return the rows that are not missing throughout: of those nothing can be said."""
     if data.X.ndim > 2 or data.X.dtype.kind != "f":
         return rows
-    return rows[~np.isnan(data.X[rows]).all(axis=1)]
+    has_value = ~np.isnan(np.asarray(data.X[rows])).all(axis=1)
+    return rows[has_value]
 
 
 def _judged_rows(y: NDArray[np.int8], seed: int) -> Indices:
