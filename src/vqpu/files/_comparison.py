@@ -190,8 +190,9 @@ def _with_a_value(data: PUData, rows: Indices) -> Indices:
     """Return the rows that are not missing throughout: of those nothing can be said."""
     if data.X.ndim > 2 or data.X.dtype.kind != "f":
         return rows
-    has_value = ~np.isnan(np.asarray(data.X[rows])).all(axis=1)
-    return rows[has_value]
+    has_value: NDArray[np.bool_] = ~np.isnan(np.asarray(data.X[rows])).all(axis=1)
+    kept: Indices = rows[has_value]
+    return kept
 
 
 def _judged_rows(y: NDArray[np.int8], seed: int) -> Indices:
