@@ -14,11 +14,7 @@ import vqpu
 from tests.command_line import QUICK, fit_table, read_csv, run, run_json, write_table
 from tests.reported_models import kept_sample
 from tests.support import fast_classifier
-from vqpu.base._registry import METHODS, Method
 from vqpu.cli import main
-from vqpu.cli._fit import _print_comparison
-from vqpu.files import PUData
-from vqpu.files._comparison import Comparison, compare, describe_parameters
 from vqpu.persistence import _bundle
 from vqpu.persistence._model import read_extra
 
@@ -457,85 +453,6 @@ def test_training_sample__table__rows_by_column(table: Path) -> None:
         assert entry["row"]["x1"] == float(row["x1"])
         assert entry["row"]["flag"] is (row["flag"] == "True")
         assert entry["image"] is None
-
-
-def test_compare__table__a_row_a_method(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = [
-        "compare", table / "data.csv", "--label", "known", "--positive", "yes", "--id", "key",
-        "--drop", "truth", "--methods", "vq,naive", "--set=max_steps=40", "--set=n_members=1",
-        "--quiet", "--scenario", "single-set",
-    ]  # fmt: skip
-    found = run_json(capsys, *command)
-    assert {row["method"] for row in found["rows"]} == {"vq", "naive"}
-    assert found["n_judged"] == [10, 50]
-    assert found["alpha_from"] == "vq"
-    aucs = [row["proxy_auc"] for row in found["rows"]]
-    assert aucs == sorted(aucs, reverse=True)
-    assert all(0 <= row["recall"] <= 1 for row in found["rows"])
-
-
-def test_compare__parameters__said_which_method_gets_them() -> None:
-    told = describe_parameters(["naive", "vq"], {"n_rounds": 1, "max_steps": 40})
-    assert told == "set: n_rounds=1 for vq; max_steps=40 for naive, vq"
-
-
-def test_compare__estimates_beyond_1__explained(capsys: pytest.CaptureFixture[str]) -> None:
-    names = ("proxy_auc", "auc", "lee_liu", "recall", "precision", "f1", "called_positive")
-    row = {"method": "vq", "seconds": 1.0, **dict.fromkeys(names, 0.5)}
-    for precision, is_explained in ((1.2, True), (0.9, False)):
-        found = Comparison("case-control", 0.5, "given", (5, 5), [{**row, "precision": precision}])
-        _print_comparison(found)
-        assert ("Estimates below 0 or above 1" in capsys.readouterr().out) == is_explained
-
-
-class _Leaking:
-    """Calls P and nothing of U positive: the precision of that cannot be estimated."""
-
-    def __init__(self, random_state: int = 0, alpha: float | None = None) -> None:
-        self.random_state, self.alpha = random_state, alpha
-
-    def get_params(self) -> dict[str, Any]:
-        return {"random_state": self.random_state, "alpha": self.alpha}
-
-    def set_params(self, **parameters: Any) -> _Leaking:
-        vars(self).update(parameters)
-        return self
-
-    def _check_parameters(self) -> None:
-        pass
-
-    def fit(self, X: Any, y: Any) -> _Leaking:  # noqa: ARG002
-        assert self.alpha == 0.4, "--alpha reaches methods that need it"
-        return self
-
-    def decision_function(self, X: Any) -> Any:
-        return X[:, 0] - 0.5
-
-
-class _Fair(_Leaking):
-    def decision_function(self, X: Any) -> Any:
-        return X[:, 1]
-
-
-def test_compare__a_method_that_cannot_be_scored__hides_no_other(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    y = (np.arange(80) % 2).astype(np.int8)
-    X = np.stack([y, np.random.default_rng(0).normal(size=80)], axis=1)
-    added = Method("leaking", "_Leaking", __name__), Method("fair", "_Fair", __name__)
-    monkeypatch.setattr("vqpu.base._registry.METHODS", (*METHODS, *added))
-    data = PUData(X, y, range(80))
-    found = compare(data, ["leaking", "fair"], scenario="case-control", alpha=0.4)
-    assert found.rows[0]["method"] == "fair"
-    assert 0 < found.rows[0]["recall"] < 1
-    assert "not one unlabelled" in found.rows[1]["error"]
-    _print_comparison(found)
-    head, first, second, *explained = capsys.readouterr().out.splitlines()
-    assert head.split()[:2] == ["method", "proxy_auc"]
-    assert first.split()[1] == f"{found.rows[0]['proxy_auc']:.3f}"
-    assert second.startswith("leaking       failed: ")
-    assert "share of the unlabelled called" in " ".join(explained)
-    assert explained[-1].endswith("should be near alpha.")
 
 
 def test_export__pictures__onnxruntime_gives_the_scores_of_predict(

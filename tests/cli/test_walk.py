@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import vqpu
-from tests.command_line import QUICK, read_csv, run, run_json
+from tests.command_line import read_csv, run, run_json
 from vqpu.cli import main
 
 pytest.importorskip("pyarrow")
@@ -25,6 +25,7 @@ def write_rows(path: Path, first: int, n: int, seed: int, shops: int = N_SHOPS) 
     """Age, remark and shop tell buyers apart; every cell that can be odd is so somewhere."""
     rng = np.random.default_rng(seed)
     is_buyer = rng.random(n) < 0.4
+    is_known = rng.random(n) < 0.5  # not by the row's number, which the date would give away
     with open(path, "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, delimiter=";")
         rows.writerow(HEADER)
@@ -42,7 +43,7 @@ def write_rows(path: Path, first: int, n: int, seed: int, shops: int = N_SHOPS) 
                 "NL",
                 f"shop {shop}",
                 rng.choice(["A", "B", ""]),
-                "yes" if buys and place % 2 else "",
+                "yes" if buys and is_known[place] else "",
             ])  # fmt: skip
     return [bool(buys) for buys in is_buyer]
 
@@ -52,17 +53,19 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("walk")
     write_rows(folder / "data.csv", 0, N, 0)
     is_buyer = write_rows(folder / "new.csv", N, 500, 1, shops=N_SHOPS + 500)
+    with open(folder / "new.csv", "a", encoding="utf-8") as file:
+        file.write("999999" + ";" * (len(HEADER) - 1) + "\n")  # nothing is known of this one
     (folder / "truth.json").write_text(json.dumps(is_buyer))
     return folder
 
 
 @pytest.mark.filterwarnings("default::vqpu.errors.ColumnWarning")
-def test_walk__fit_inspect_predict_report(
+def test_walk__fit_inspect_predict_explain_report(
     walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     line = ["fit", walk / "data.csv", "--label", "bought", "--positive", "yes", "--id", "customer"]
-    budget = ["--set=max_steps=200", *QUICK[1:]]
+    budget = ["--set=max_steps=30", "--seed=0", "--quiet"]
     assert main([*map(str, line), "--out", str(tmp_path / "model"), *budget]) == 0
     said = capsys.readouterr().err
     assert said == (
@@ -88,21 +91,32 @@ def test_walk__fit_inspect_predict_report(
     line = ["predict", tmp_path / "model", walk / "new.csv", "--keep", "shop", "--out", out]
     done = run_json(capsys, *line)
     rows, given = read_csv(out), _read_semicolons(walk / "new.csv")
-    assert done["n_rows"] == len(rows) == 500
+    assert done["n_rows"] == len(rows) == 501
     assert [row["id"] for row in rows] == [row["customer"] for row in given]
     assert [row["shop"] for row in rows] == [row["shop"] for row in given]
-    assert {row["label"] for row in rows} == {"yes", "not yes"}
-    assert all(row["score"] and not row["reason"] for row in rows)
+    *judged, unknown = rows
+    assert {row["label"] for row in judged} == {"yes", "not yes"}
+    assert all(row["score"] and not row["reason"] for row in judged)
+    assert "no value at all" in unknown["reason"]
+    assert (unknown["id"], unknown["score"], unknown["label"]) == ("999999", "", "")
     plan = vqpu.load(tmp_path / "model").columns_
     known = set(next(c.values for c in plan.columns if c.name == "shop"))
-    n_unseen = sum(row["shop"] not in known for row in given)
-    assert done["notes"] == {"number": {"income": 25}, "unseen": {"shop": n_unseen}}
+    n_unseen = sum(row["shop"] not in {*known, ""} for row in given)
+    notes = {"number": {"income": 25}, "unseen": {"shop": n_unseen}}
+    assert done["notes"] == notes
     truth = json.loads((walk / "truth.json").read_text())
-    right = [(row["label"] == "yes") == buys for row, buys in zip(rows, truth, strict=True)]
+    right = [(row["label"] == "yes") == buys for row, buys in zip(judged, truth, strict=True)]
     assert np.mean(right) > 0.85
 
+    explained = run_json(capsys, "explain", tmp_path / "model", walk / "new.csv", "--top", 501)
+    assert explained["notes"] == notes
+    assert explained["n_seen"] + explained["n_broken"] == 501
+    assert {sample["name"] for sample in explained["samples"]} == {row["id"] for row in judged}
+    assert set(list(explained["importance"])[:3]) & {"age", "remark", "shop"}
+
     ranked = run_json(capsys, "rank", tmp_path / "model", walk / "new.csv", "--top", 20)
-    assert (ranked["n_seen"] + ranked["n_labeled"], len(ranked["best"])) == (500, 20)
+    n_ranked = ranked["n_seen"] + ranked["n_labeled"] + ranked["n_broken"]
+    assert (n_ranked, len(ranked["best"])) == (501, 20)
     run(capsys, "report", tmp_path / "model", "--out", tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "(missing)" in page

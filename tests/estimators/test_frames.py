@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 import vqpu
@@ -122,7 +123,9 @@ def test_rivals_with_a_network__take_them(kind: Any, tmp_path: Path) -> None:
     np.testing.assert_array_equal(vqpu.load(tmp_path / "model").decision_function(frame), scores)
 
 
-@pytest.mark.parametrize("model", [ObserverGANClassifier(), ElkanNotoClassifier()])
+@pytest.mark.parametrize(
+    "model", [ObserverGANClassifier(), ElkanNotoClassifier(LogisticRegression())]
+)
 def test_rivals_without__say_so(model: Any) -> None:
     with pytest.raises(InputTypeError, match=r"takes tables of numbers alone.*or drop them"):
         model.fit(mixed(), Y)

@@ -611,11 +611,12 @@ def test_row_numbers__warned_of_unless_named_or_dropped(ending: str, tmp_path: P
         "y": np.arange(60) % 3,
     })  # fmt: skip
     path = write(tmp_path / f"data.{ending}", table)
-    with pytest.warns(RowNumberWarning, match=r"Whole numbers rise .* in 'key', as.*--id.*--drop"):
+    told = r"Whole numbers rise .* in 'key', as.* repeats in 'falls', where.*--id.*--drop"
+    with pytest.warns(RowNumberWarning, match=told):
         data = read_table(path, label="y", positive=1)
     assert data.X.shape == (60, 4)  # nothing is silently left out
-    read_table(path, label="y", positive=1, id_column="key")
-    read_table(path, label="y", positive=1, drop=["key"])
+    read_table(path, label="y", positive=1, id_column="key", number=["falls"])
+    read_table(path, label="y", positive=1, drop=["key", "falls"])
 
 
 def test_row_numbers__of_two_tables_and_many_batches__warned_of(

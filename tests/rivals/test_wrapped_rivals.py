@@ -192,12 +192,42 @@ def test_fit__bad_parameter__one_clear_error(name: str, blobs: Blobs) -> None:
         model.fit(*blobs)
 
 
-@pytest.mark.parametrize("model", [ElkanNotoClassifier(), BaggingPUClassifier()], ids=str)
+@pytest.mark.parametrize(
+    "model",
+    [ElkanNotoClassifier(LogisticRegression()), BaggingPUClassifier(LogisticRegression())],
+    ids=str,
+)
 def test_fit__images_or_nan__refused(model: Any) -> None:
     with pytest.raises(VqpuError, match="dim 3"):
         model.fit(np.zeros((4, 8, 8)), [1, 1, 0, 0])
     with pytest.raises(VqpuError, match="NaN in sample 1"):
         model.fit([[0.0], [np.nan], [1.0], [2.0]], [1, 1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "model", [ElkanNotoClassifier(random_state=0), BaggingPUClassifier(n_estimators=5)], ids=str
+)
+def test_trees__gaps_and_categories_of_a_data_frame__are_values(model: Any) -> None:
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    truth = np.arange(200) % 2 == 0
+    word = np.where(truth, "red", "blue").astype(object)
+    word[::7] = None
+    number = np.where(rng.random(200) < 0.2, np.nan, rng.normal(size=200) + 2 * truth)
+    frame = pandas.DataFrame({"word": word, "number": number, "place": np.arange(200) % 9})
+    model.fit(frame, truth & (np.arange(200) % 3 == 0))
+    scores = model.decision_function(frame)
+    assert np.isfinite(scores).all()
+    assert scores[truth].mean() > scores[~truth].mean()
+    assert model.__sklearn_tags__().input_tags.allow_nan
+
+
+def test_elkan_noto__beyond_certainty__still_ranked() -> None:
+    X = np.column_stack([np.tile([0.6, 0.6, 0.1, 0.2], 20), np.arange(80.0)])
+    model = ElkanNotoClassifier(Told(), random_state=0).fit(X, np.tile([1, 1, 0, 0], 20))
+    scores = model.decision_function([[g, 0] for g in (0.5, 0.59, 0.61, 0.7, 0.99, 1.0)])
+    assert (np.diff(scores) > 0).all()
+    assert np.isfinite(scores).all()
 
 
 @pytest.mark.parametrize("model", [ElkanNotoClassifier(), BaggingPUClassifier()], ids=str)

@@ -51,8 +51,8 @@ METHODS = (
     Method("d-gan", "DGANClassifier", "vqpu.rivals._dgan"),
     Method("oracle", "OracleClassifier", "vqpu.rivals._oracle", is_compared=False),
     Method("vqvae", "VQVAE", "vqpu.rivals._vqvae", is_compared=False),
-    Method("elkan-noto", "ElkanNotoClassifier", "vqpu.rivals._elkan_noto", False, False),
-    Method("bagging", "BaggingPUClassifier", "vqpu.rivals._bagging", False, False),
+    Method("elkan-noto", "ElkanNotoClassifier", "vqpu.rivals._elkan_noto", is_saved=False),
+    Method("bagging", "BaggingPUClassifier", "vqpu.rivals._bagging", is_saved=False),
 )
 
 

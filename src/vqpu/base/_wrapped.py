@@ -23,6 +23,19 @@ def default_classifier() -> Any:
     )
 
 
+def takes_gaps(classifier: Any) -> bool:
+    """Return whether a classifier says that NaN means missing to it, as trees do.
+
+    Parameters
+    ----------
+    classifier : object
+    """
+    from sklearn.utils import get_tags
+
+    is_estimator = hasattr(classifier, "get_params") and not isinstance(classifier, type)
+    return is_estimator and bool(get_tags(classifier).input_tags.allow_nan)
+
+
 def seeded_clone(name: str, classifier: Any, seed: int, *, method: str = "predict_proba") -> Any:
     """Return a clone that draws from ``seed`` wherever it would draw from the global state.
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import vqpu
-from vqpu.cli import _data, _fit, _model, _predict
+from vqpu.cli import _compare, _data, _fit, _model, _predict
 from vqpu.errors import ParameterError, UsageError, VqpuError
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -31,7 +31,7 @@ for _command in (
     _model.report,
     _predict.evaluate,
     _model.export,
-    _fit.compare,
+    _compare.compare,
 ):
     app.command()(_command)
 app.add_typer(_data.app, name="data")

@@ -1,16 +1,12 @@
-"""``vqpu fit`` and ``vqpu compare``: from the user's files to a model, or to a table of methods."""
+"""``vqpu fit``: from the user's files to a model; and the options that say what the data are."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-
-from vqpu.base._registry import compared_methods
-from vqpu.cli._predict import BEYOND_BOUNDS, within_bounds
 
 Data = Annotated[
     str | None,
@@ -65,6 +61,9 @@ Assignments = Annotated[
         help="A parameter of the estimator, such as max_steps=2000; may be repeated.",
     ),
 ]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace a model that is there already.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 
@@ -88,9 +87,7 @@ def fit(
     image_mode: ImageMode = None,
     skip_broken: SkipBroken = False,
     out: Annotated[str | None, typer.Option(help="Directory that becomes the model.")] = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace a model that is there already.")
-    ] = False,
+    overwrite: Overwrite = False,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -144,7 +141,7 @@ def fit(
     from vqpu.report._diagnosis import diagnose
     from vqpu.report._training_sample import make_training_sample
 
-    options = _given(
+    options = given(
         data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
         labels=labels, file_column=file_column, id_column=id_column, columns=columns or None,
         drop=drop or None, number=number or None, category=category or None, text=text or None,
@@ -174,10 +171,7 @@ def fit(
         return
     note = " The model that was there before is replaced." if replaces else ""
     if model.max_seconds is not None:
-        note += (
-            f" {model.max_seconds:g} s held {model.max_steps_} steps a round: max_steps="
-            f"{model.max_steps_} repeats this fit."
-        )
+        note += _describe_limit(model)
     print(
         f"{settings.out}: {model.positive_share_:.1%} of the unlabelled samples are called "
         f"positive; alpha is {'given' if model.alpha is not None else 'estimated'} as "
@@ -186,106 +180,15 @@ def fit(
     )
 
 
-def compare(
-    data: Data = None,
-    positives: Positives = None,
-    unlabeled: Unlabeled = None,
-    label: Label = None,
-    positive: Positive = None,
-    labels: Labels = None,
-    file_column: FileColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    number: Number = None,
-    category: Category = None,
-    text: Text = None,
-    missing: Missing = None,
-    image_size: ImageSize = None,
-    image_mode: ImageMode = None,
-    skip_broken: SkipBroken = False,
-    methods: Annotated[
-        str, typer.Option(help=f"Comma-separated: {', '.join(compared_methods())}.")
-    ] = "vq,naive,nnpu",
-    scenario: Annotated[
-        str,
-        typer.Option(help="case-control (P and U drawn apart) or single-set (P taken out of U)."),
-    ] = "case-control",
-    alpha: Annotated[
-        float | None,
-        typer.Option(
-            help="Share of positives among the unlabelled, also for methods that need it. Default: "
-            "estimated."
-        ),
-    ] = None,
-    assignments: Assignments = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the split and of training.")] = 0,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
-) -> None:  # fmt: skip
-    """Fit several methods on three quarters of the data and score them on the rest.
-
-    All scores are estimates from PU labels: no negatives are needed.
-    """
-    from vqpu.files._comparison import compare as compare_methods
-    from vqpu.files._comparison import describe_parameters, make_methods, method_parameters
-    from vqpu.files._settings import fit_settings, parse_assignments
-    from vqpu.files._training_data import read_sources
-
-    sources = _given(
-        data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
-        labels=labels, file_column=file_column, id_column=id_column, columns=columns or None,
-        drop=drop or None, number=number or None, category=category or None, text=text or None,
-        missing=missing,
-        image_size=image_size, image_mode=image_mode,
-        on_broken="skip" if skip_broken else None,
-    )  # fmt: skip
-    names = [name.strip() for name in methods.split(",") if name.strip()]
-    parameters = parse_assignments(assignments or [], method_parameters(names))
-    # What a method refuses is refused before a file is read.
-    make_methods(names, seed=seed, alpha=alpha, parameters=parameters)
-    if parameters and not quiet:
-        print(describe_parameters(names, parameters), file=sys.stderr)
-    found = compare_methods(
-        read_sources(fit_settings(None, sources), quiet=quiet).data,
-        names,
-        scenario=scenario,
-        alpha=alpha,
-        seed=seed,
-        parameters=parameters,
-        report=lambda name: None if quiet else print(f"fitting {name}", file=sys.stderr),
+def _describe_limit(model: Any) -> str:
+    names = ("max_steps", "n_members", "n_rounds")
+    again = " ".join(f"--set {name}={getattr(model, f'{name}_')}" for name in names)
+    return (
+        f" {model.max_seconds:g} s held {model.max_steps_} steps in each of {model.n_rounds_} "
+        f"rounds of {model.n_members_} members: {again} repeats this fit."
     )
-    if as_json:
-        print(json.dumps(found._asdict()))
-        return
-    _print_comparison(found)
 
 
-def _given(**options: Any) -> dict[str, Any]:
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-_POPULATION = {"case-control": "the unlabelled", "single-set": "all samples"}
-
-
-def _print_comparison(found: Any) -> None:
-    columns = ("proxy_auc", "auc", "lee_liu", "recall", "precision", "f1", "called_positive")
-    print(f"{'method':14}" + "".join(f"{name:>16}" for name in (*columns, "seconds")))
-    for row in found.rows:
-        if "error" in row:
-            print(f"{row['method']:14}failed: {row['error']}")
-            continue
-        cells = "".join(f"{row[name]:16.3f}" for name in columns)
-        print(f"{row['method']:14}{cells}{row['seconds']:16.1f}")
-    n_positive, n_unlabeled = found.n_judged
-    print(
-        f"Scored on {n_positive} labelled and {n_unlabeled} unlabelled samples that were not "
-        f"trained on; {found.scenario}, alpha = {found.alpha:.3f} ({found.alpha_from}).\n"
-        "auc, recall, precision and f1 are those of positives against negatives, estimated without "
-        "negatives; proxy_auc is\nthe AUC of labelled against unlabelled samples, lee_liu is "
-        f"recall squared over the share of {_POPULATION[found.scenario]} called\npositive. More is "
-        "better in all of them; called_positive, the share of the unlabelled called positive, "
-        "should be near alpha."
-    )
-    if not all(within_bounds(row) for row in found.rows):
-        print(BEYOND_BOUNDS)

@@ -35,7 +35,6 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
     input_shape_: tuple[int, ...]
     n_features_in_: int
     _saved: ClassVar[tuple[str, ...]] = ()
-    _takes_gaps: ClassVar[bool] = False  # NaN in vectors means missing
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return one of ``classes_`` per sample; the larger one means positive.
@@ -109,6 +108,11 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "input_shape_")
+
+    @property
+    def _takes_gaps(self) -> bool:
+        """Whether NaN in vectors means missing, and columns may hold codes of categories."""
+        return False
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -111,6 +111,24 @@ def opened_fit(
         )
 
 
+def split_again(
+    context: FitContext, request: FitRequest, holdout: float, n_members: int
+) -> FitContext:
+    """Return a fit whose samples are split as one with so many members would.
+
+    Parameters
+    ----------
+    context : FitContext
+    request : FitRequest
+    holdout : float
+    n_members : int
+    """
+    n_samples = len(context.source)
+    groups = None if request.groups is None else number_groups(request.groups, n_samples)
+    split = split_holdout(context.split.is_positive, holdout, n_members, context.seed, groups)
+    return context._replace(split=split, sample=draw_check_sample(split, context.seed))
+
+
 def stop_reason(result: TrainingResult, max_steps: int) -> str:
     """Return why training ended; an interrupted one also warns.
 

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from vqpu.errors import UsageError
 from vqpu.files import PUData
 from vqpu.files._input_format import INPUT_FILE
 from vqpu.files._models import is_model
 from vqpu.files._settings import FitSettings
-from vqpu.files._training_data import check_sources, read_sources
+from vqpu.files._training_data import TrainingData, check_sources, read_sources
 from vqpu.persistence._model import check_free
 from vqpu.vq._classifier import VQKMeansClassifier
 
@@ -47,11 +48,7 @@ def fit_files(
     check_free(settings.out)
     check_sources(settings)
     checkpoints = _checkpoint_folder(settings)
-    if is_model(settings.out) and not (settings.overwrite or settings.resume):
-        raise UsageError(
-            f"{settings.out} is a model already. Pass --overwrite to replace it, or choose another "
-            "--out."
-        )
+    refuse_model(settings.out, overwrite=settings.overwrite or settings.resume)
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
     model = VQKMeansClassifier().set_params(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
@@ -62,6 +59,42 @@ def fit_files(
         extras = {INPUT_FILE: input_format.to_json(), **describe(model, data)}
         model.save(settings.out, extras=extras)
     return model
+
+
+def refuse_model(out: str, *, overwrite: bool) -> None:
+    """Raise if there is a model already that is not to be replaced.
+
+    Parameters
+    ----------
+    out : path
+    overwrite : bool
+    """
+    if is_model(out) and not overwrite:
+        raise UsageError(
+            f"{out} is a model already. Pass --overwrite to replace it, or choose another path."
+        )
+
+
+def fit_method(model: Any, training: TrainingData, out: str, describe: Describe) -> None:
+    """Fit a method on all samples and save it with its input format.
+
+    Parameters
+    ----------
+    model : classifier
+        Of a comparison; it can be saved.
+    training : TrainingData
+    out : path
+    describe : callable
+        As in :func:`fit_files`; for VQ K-means only, as findings and pages are.
+    """
+    data, input_format = training
+    extras = {INPUT_FILE: input_format.to_json()}
+    with patient_interrupts() as training_has_ended:
+        model.fit(data.X, data.y, on_interrupt="keep-best")
+        training_has_ended()
+        if isinstance(model, VQKMeansClassifier):
+            extras |= describe(model, data)
+        model.save(out, extras=extras)
 
 
 def _checkpoint_folder(settings: FitSettings) -> Path | None:

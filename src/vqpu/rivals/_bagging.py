@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vqpu.base._parameters import check_integer, check_real, draw_seed
 from vqpu.base._seeding import Stream, derive_seed, numpy_generator
-from vqpu.base._wrapped import checked_probability, seeded_clone
+from vqpu.base._wrapped import checked_probability, seeded_clone, takes_gaps
 from vqpu.errors import InputError, VqpuWarning
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._validation import check_prediction_data, check_training_data
@@ -31,7 +31,8 @@ class BaggingPUClassifier(PUClassifier):
     ----------
     estimator : scikit-learn classifier or None, default=None
         Cloned for every bag, with its unset ``random_state`` filled in. Its probabilities are
-        averaged, or its votes if it has none. None: a decision tree.
+        averaged, or its votes if it has none. None: a decision tree, to which missing values are
+        values like any other.
     n_estimators : int, default=100
         Number of bags.
     bag_size : int or None, default=None
@@ -102,9 +103,7 @@ class BaggingPUClassifier(PUClassifier):
         y : array-like of shape (n,)
             Two values: the larger marks labelled positives, the other means unlabelled.
         """
-        check_integer("n_estimators", self.n_estimators, 1)
-        check_integer("bag_size", self.bag_size, 1, optional=True)
-        check_real("alpha", self.alpha, 0, 1, open_low=True)
+        self._check_parameters()
         seed = draw_seed(self.random_state)
         models = [self._new_model(seed, number) for number in range(self.n_estimators)]
         source, labels = check_training_data(self, X, y, takes_images=False)
@@ -136,12 +135,24 @@ class BaggingPUClassifier(PUClassifier):
         mean = np.clip(total / len(self.estimators_), _EDGE, 1 - _EDGE)
         return np.asarray(np.log(mean) - np.log1p(-mean) + self._offset)
 
-    def _new_model(self, seed: int, number: int) -> Any:
+    @property
+    def _chosen(self) -> Any:
         from sklearn.tree import DecisionTreeClassifier
 
-        chosen = DecisionTreeClassifier() if self.estimator is None else self.estimator
+        return DecisionTreeClassifier() if self.estimator is None else self.estimator
+
+    @property
+    def _takes_gaps(self) -> bool:
+        return takes_gaps(self._chosen)
+
+    def _check_parameters(self) -> None:
+        check_integer("n_estimators", self.n_estimators, 1)
+        check_integer("bag_size", self.bag_size, 1, optional=True)
+        check_real("alpha", self.alpha, 0, 1, open_low=True)
+
+    def _new_model(self, seed: int, number: int) -> Any:
         own_seed = derive_seed(seed, Stream.BAG, number) % 2**31
-        return seeded_clone("estimator", chosen, own_seed, method="predict")
+        return seeded_clone("estimator", self._chosen, own_seed, method="predict")
 
     def _draw_bags(self, n_unlabeled: int, n_positive: int, seed: int) -> NDArray[np.int64]:
         """Return the places in U that each bag holds, shape (n_estimators, bag_size)."""

@@ -231,7 +231,9 @@ class LogisticClassifier(NetworkClassifier):
     n_members: int | None = None
     patience: int = 5
 
-    _takes_gaps: ClassVar[bool] = True
+    @property
+    def _takes_gaps(self) -> bool:
+        return True
 
     def _count_members(self, source: ArraySource) -> int:
         return count_members(self.n_members, source)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from vqpu.base._parameters import check_real, draw_seed
 from vqpu.base._split import split_holdout
-from vqpu.base._wrapped import checked_probability, default_classifier, seeded_clone
+from vqpu.base._wrapped import checked_probability, default_classifier, seeded_clone, takes_gaps
 from vqpu.errors import InputError
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._validation import check_prediction_data, check_training_data
@@ -30,7 +30,8 @@ class ElkanNotoClassifier(PUClassifier):
     Parameters
     ----------
     estimator : scikit-learn classifier with ``predict_proba`` or None, default=None
-        Cloned, with its unset ``random_state`` filled in. None: gradient boosting of small trees.
+        Cloned, with its unset ``random_state`` filled in. None: gradient boosting of small trees,
+        to which missing values are values like any other.
     scenario : {"case-control", "single-set"}, default="case-control"
         How P and U came about. "single-set": labels were given to a part of one sample, as the
         paper assumes, and the answer is about that population. "case-control": P and U were drawn
@@ -57,7 +58,7 @@ class ElkanNotoClassifier(PUClassifier):
     :math:`g = c / 2`. In the case-control scenario the samples of P are no part of the population:
     the probability of a sample of U is :math:`\frac{1 - c}{c} \frac{g(x)}{1 - g(x)}` (the paper's
     weight of an unlabelled sample) and the border :math:`g = c / (2 - c)`. Both reach 1 at
-    :math:`g = c` and are cut off there; :meth:`labeled_probability` ranks beyond.
+    :math:`g = c` and are cut off there.
 
     c is right where the classes do not overlap and g is calibrated; overlap makes it too small.
 
@@ -100,11 +101,9 @@ class ElkanNotoClassifier(PUClassifier):
         y : array-like of shape (n,)
             Two values: the larger marks labelled positives, the other means unlabelled.
         """
-        Scenario.parse(self.scenario)
-        check_real("holdout", self.holdout, 0, 0.5, open_high=False)
+        self._check_parameters()
         seed = draw_seed(self.random_state)
-        chosen = default_classifier() if self.estimator is None else self.estimator
-        model = seeded_clone("estimator", chosen, seed)
+        model = seeded_clone("estimator", self._chosen, seed)
         source, labels = check_training_data(self, X, y, takes_images=False)
         samples = source.array
         split = split_holdout(labels.is_positive, self.holdout, 1, seed)
@@ -120,17 +119,20 @@ class ElkanNotoClassifier(PUClassifier):
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return the log odds of being positive; above 0 is positive.
 
+        Where the probability is cut off at 1 they still rise with g, by less than 1: what is
+        certain is ranked too.
+
         Parameters
         ----------
         X : array-like of shape (n, d)
         """
-        probability = positive_probability(
-            self.labeled_probability(X), self.label_frequency_, self.scenario
-        )
-        return np.asarray(np.log(probability) - np.log1p(-probability))
+        labeled = self.labeled_probability(X)
+        probability = positive_probability(labeled, self.label_frequency_, self.scenario)
+        beyond = np.where(probability >= 1 - _EDGE, labeled, 0.0)
+        return np.asarray(np.log(probability) - np.log1p(-probability) + beyond)
 
     def labeled_probability(self, X: ArrayLike) -> Floats:
-        """Return g(x), the probability of being labelled: the same order, and no ties at 1.
+        """Return g(x), the probability of being labelled, in the order of the scores.
 
         Parameters
         ----------
@@ -138,6 +140,18 @@ class ElkanNotoClassifier(PUClassifier):
         """
         source = check_prediction_data(self, X)
         return _labeled_probability(self.estimator_, source.array)
+
+    @property
+    def _chosen(self) -> Any:
+        return default_classifier() if self.estimator is None else self.estimator
+
+    @property
+    def _takes_gaps(self) -> bool:
+        return takes_gaps(self._chosen)
+
+    def _check_parameters(self) -> None:
+        Scenario.parse(self.scenario)
+        check_real("holdout", self.holdout, 0, 0.5, open_high=False)
 
 
 def positive_probability(labeled: Floats, label_frequency: float, scenario: str) -> Floats:

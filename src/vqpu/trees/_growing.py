@@ -34,6 +34,8 @@ class GrowthSettings(NamedTuple):
         In a leaf.
     n_threads : int
         In which members grow side by side, each in one.
+    column_share : float
+        Share of the columns that a tree may use, drawn anew for each.
     """
 
     rate: float
@@ -41,6 +43,7 @@ class GrowthSettings(NamedTuple):
     n_leaves: int
     min_samples: int
     n_threads: int = 1
+    column_share: float = 1.0
 
 
 class Task(NamedTuple):
@@ -52,7 +55,7 @@ class Task(NamedTuple):
         Its samples, ascending.
     target, weight : ndarray of float, shape (n,)
     seed : int
-        Of the thresholds that are drawn.
+        Of the thresholds and columns that are drawn.
     """
 
     rows: Ints
@@ -109,9 +112,10 @@ class Growth:
     def __init__(self, binned: Binned, tasks: Sequence[Task]) -> None:
         import lightgbm
 
+        seeds = [dict.fromkeys(("extra_seed", "feature_fraction_seed"), t.seed) for t in tasks]
         self._boosters = [
-            lightgbm.Booster({**binned.parameters, "extra_seed": task.seed}, binned.of(task))
-            for task in tasks
+            lightgbm.Booster({**binned.parameters, **own}, binned.of(task))
+            for own, task in zip(seeds, tasks, strict=True)
         ]
         self._is_grown = [False] * len(tasks)
         self._n_threads = min(binned.n_threads, len(tasks))
@@ -186,6 +190,7 @@ def _parameters(settings: GrowthSettings) -> dict[str, Any]:
         # fits the noise of P against U is rarely offered. See results/encoders/summary.md.
         "extra_trees": True,
         "seed": 0,
+        "feature_fraction": settings.column_share,
         "max_bin": 127,
         # One thread a member, so that their number changes nothing.
         "deterministic": True,

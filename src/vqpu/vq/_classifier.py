@@ -32,7 +32,7 @@ from vqpu.estimators._encoder import (
 )
 from vqpu.estimators._evidence import Evidence, Scored, gather_evidence
 from vqpu.estimators._findings import warn_of_failure
-from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
+from vqpu.estimators._fit import FitRequest, opened_fit, split_again, stop_reason
 from vqpu.estimators._validation import (
     check_encoder,
     check_parameters,
@@ -50,7 +50,7 @@ from vqpu.vq._decision_rule import DECISIONS, DecisionRule, report_trouble
 from vqpu.vq._explanation import TreeExplainerMixin
 from vqpu.vq._network import Encodings, VQNetwork, blank_codebook
 from vqpu.vq._rounds import FitResult, TrainRound, VQSettings, run_rounds, train_networks
-from vqpu.vq._time_limit import within_seconds
+from vqpu.vq._time_limit import Freedom, within_seconds
 from vqpu.vq._tree_network import TreeNetwork, blank_tree_network
 from vqpu.vq._tree_rounds import (
     TREES,
@@ -91,8 +91,9 @@ class VQKMeansClassifier(
         most.
     max_seconds : float or None, default=None
         Time that the fit may take. A few steps are measured first, and the rounds then have as
-        many as the time holds, but not more than ``max_steps``; ``max_steps_`` says how many that
-        were, and a fit with that ``max_steps`` ends the same.
+        many as the time holds, but not more than ``max_steps``. Where that is too few to learn by,
+        a network has fewer members, then fewer rounds, unless they are asked for. A fit with the
+        ``max_steps_``, ``n_members_`` and ``n_rounds_`` of this one ends the same.
     n_members : int or None, default=None
         Encoders that are trained side by side and answer together. Each is kept from a part of
         the samples of its own, so that every sample is judged by an encoder that never saw it.
@@ -302,7 +303,6 @@ class VQKMeansClassifier(
         History, DecisionRule, Clusters, Posterior, Variant, TreeSizes, TableInputs, Column,
         ColumnPlan, Evidence, Interval, Cells,
     )  # fmt: skip
-    _takes_gaps: ClassVar[bool] = True
 
     def fit(
         self,
@@ -346,7 +346,13 @@ class VQKMeansClassifier(
         with opened_fit(
             self, source, labels, settings.spec, request, holdout=self.holdout
         ) as context:
-            context, settings = within_seconds(context, settings, self.max_seconds)
+            context, settings = within_seconds(
+                context,
+                settings,
+                self.max_seconds,
+                self._may_cut(settings),
+                partial(split_again, context, request, self.holdout),
+            )
             if settings.trees is None:
                 train_round: TrainRound = partial(train_networks, context, settings)
             else:
@@ -482,6 +488,10 @@ class VQKMeansClassifier(
         return int(self.cluster_centers_.shape[1])
 
     @property
+    def _takes_gaps(self) -> bool:
+        return True
+
+    @property
     def _takes_sparse(self) -> bool:
         if hasattr(self, "_folded"):
             return isinstance(self._folded, TreeNetwork)
@@ -528,6 +538,11 @@ class VQKMeansClassifier(
         if is_trees(self.encoder, None if source.is_image else variant):
             return tree_settings(settings, source, self.n_members, self.n_rounds)
         return settings
+
+    def _may_cut(self, settings: VQSettings) -> Freedom:
+        """Return what a time limit may take away: what the user did not ask for."""
+        needs_members = settings.variant.rounds == "leave-out" and settings.n_rounds > 1
+        return Freedom(self.n_members is None and not needs_members, self.n_rounds is None)
 
     def _spec(
         self, shape: tuple[int, ...], variant: Variant, dropout: float, n_members: int

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vqpu.base._seeding import Stream, derive_seed, torch_generator
 from vqpu.base._source import ArraySource
+from vqpu.base._sparse import SparseSource
 from vqpu.base._split import Sets
 from vqpu.base._two_means import two_means_line
 from vqpu.errors import InputError, ParameterError
@@ -42,6 +43,7 @@ _ROUNDS = 2  # see results/encoders/summary.md
 _TREES_PER_CHECK = 10
 _RATE_OF_TREES = 50  # times the learning rate of Adam; with many samples up to three times that
 _VALUES_WORTH_THREADS = 1 << 12
+_MOST_COLUMNS_OF_A_TREE = 2048  # of a dense table: 20,000 columns would take minutes
 
 
 # What a form of the method may be with trees, which have no gradients.
@@ -79,7 +81,9 @@ def check_tree_variant(variant: Variant) -> None:
             )
 
 
-def growth_settings(n_samples: int, n_features: int, learning_rate: float) -> GrowthSettings:
+def growth_settings(
+    n_samples: int, n_features: int, learning_rate: float, *, is_sparse: bool = False
+) -> GrowthSettings:
     """Return how trees are grown on so many samples: in small steps where there are few.
 
     Parameters
@@ -87,6 +91,8 @@ def growth_settings(n_samples: int, n_features: int, learning_rate: float) -> Gr
     n_samples, n_features : int
     learning_rate : float
         The estimator's.
+    is_sparse : bool
+        Columns of sparse matrices cost little, so that a tree may use them all.
     """
     n_leaves = int(np.clip(round(n_samples**0.5 / 5), 4, 24))
     min_samples = int(np.clip(round(n_samples**0.5 / 4), 1, 20))
@@ -95,7 +101,8 @@ def growth_settings(n_samples: int, n_features: int, learning_rate: float) -> Gr
     is_large = n_samples * n_features >= _VALUES_WORTH_THREADS
     threads = torch.get_num_threads() if is_large else 1
     rate = _RATE_OF_TREES * learning_rate * haste
-    return GrowthSettings(rate, n_trees, n_leaves, min_samples, threads)
+    column_share = 1.0 if is_sparse else min(1.0, _MOST_COLUMNS_OF_A_TREE / n_features)
+    return GrowthSettings(rate, n_trees, n_leaves, min_samples, threads, column_share)
 
 
 def tree_settings(
@@ -116,7 +123,12 @@ def tree_settings(
             f"encoder='trees' needs (n, d). Got samples of shape {source.sample_shape}."
         )
     members = MEMBERS if n_members is None else int(n_members)
-    trees = growth_settings(len(source), source.sample_shape[0], settings.learning_rate)
+    trees = growth_settings(
+        len(source),
+        source.sample_shape[0],
+        settings.learning_rate,
+        is_sparse=isinstance(source, SparseSource),
+    )
     epochs = trees.n_trees if settings.max_epochs is None else settings.max_epochs
     return settings._replace(
         spec=settings.spec._replace(n_members=members, dropout=0.0),

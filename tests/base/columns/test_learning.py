@@ -11,9 +11,11 @@ from sklearn.model_selection import train_test_split
 
 from vqpu.base.columns import EncodedRows, Notes, Wishes, encode_batch, fit_plan
 from vqpu.base.columns._dates import date_parts, instants
+from vqpu.base.columns._idlike import NeverRepeating
 from vqpu.base.columns._rows import with_plan
 from vqpu.base.columns._text import fit_components, text_features
 from vqpu.base.columns._textfacts import TextFacts
+from vqpu.errors import RowNumberWarning
 
 pa = pytest.importorskip("pyarrow")
 
@@ -122,6 +124,60 @@ def test_counting__a_million_different_texts__bounded_and_the_frequent_ones_righ
     assert len(facts.counts) <= 100_000
     assert facts.counts["common"] == n_common
     assert facts.n_distinct > 900_000
+
+
+@pytest.mark.parametrize("n", [40, 3000])
+def test_ids__in_any_order__warned_of(n: int) -> None:
+    rng = np.random.default_rng(0)
+    shuffled = rng.permutation(n) + 1_000.0
+    sampled = rng.choice(n * n // 20, n, replace=False)
+    with pytest.warns(RowNumberWarning, match=r"No value repeats in 'a', 'b', where") as seen:
+        fit_plan([Table(a=shuffled, b=sampled, c=rng.normal(size=n))], Wishes())
+    assert "rise" not in str(seen[0].message)
+    parts = [Table(a=rng.permutation(n), c=rng.normal(size=n)) for _ in range(2)]
+    with pytest.warns(RowNumberWarning, match=r"repeats in 'a'"):
+        fit_plan(parts, Wishes())  # each numbers its own rows
+    fit_plan([Table(a=shuffled, c=rng.normal(size=n))], Wishes(number=["a"]))
+
+
+def test_ids__measurements_of_all_kinds__no_false_alarm() -> None:
+    rng = np.random.default_rng(1)
+    for n in (25, 200, 5000):
+        once = rng.permutation(n).astype(float)
+        once[0] = once[1]
+        gaps = np.where(rng.random(n) < 0.05, np.nan, rng.permutation(n))
+        gaps[0] = np.nan
+        incomes = np.round(np.exp(rng.normal(10, 1, size=(n, 50))))
+        evenly = rng.integers(0, n * n, size=(n, 200))  # wide: few repeat, and few should
+        columns = {f"i{k}": part for k, part in enumerate(np.hstack([incomes, evenly]).T)}
+        fit_plan([Table(once=once, gaps=gaps, x=rng.normal(size=n), **columns)], Wishes())
+
+
+def test_ids__rate_of_false_alarms__below_one_in_a_thousand() -> None:
+    rng = np.random.default_rng(2)
+    n, alarms = 100, 0
+    for _ in range(20):
+        # As many as can be: evenly spread over the widest range that is still looked at.
+        columns = rng.integers(0, int(n * (n - 1) / 14), size=(n, 1000)).astype(float)
+        found = NeverRepeating(1000)
+        found.update(np.arange(1000), columns)
+        alarms += int(found.are_ids(columns.min(axis=0), columns.max(axis=0)).sum())
+    assert alarms < 20
+
+
+def test_texts__looked_at_once_or_as_they_come__the_same() -> None:
+    words = ["12", "3.5", "2021-03-04", "12:30", "a b c", "true", "x"] * 10
+    whole, forgetting = TextFacts(1), TextFacts(1)
+    for start in range(0, 70, 10):
+        whole.update("c", pa.array(words[start : start + 10]))
+        forgetting.update("c", pa.array(words[start : start + 10]))
+        if start == 20:
+            forgetting.settle()  # as when some must be forgotten
+    for facts in (whole, forgetting):
+        facts.settle()
+        assert (facts.n, facts.n_numbers, facts.n_clock, facts.n_words) == (70, 20, 10, 90)
+        assert facts.n_dates["iso"] == 10
+        assert facts.n_booleans == 10
 
 
 def test_long_texts__are_no_categories_and_cost_nothing() -> None:

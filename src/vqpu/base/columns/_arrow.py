@@ -118,6 +118,8 @@ def missing_mask(values: Any) -> NDArray[np.bool_]:
     """Return where values are null, or NaN among floats."""
     import pyarrow.compute as pc
 
+    if is_text(values.type) and not is_dictionary(values.type) and not values.null_count:
+        return np.zeros(len(values), dtype=bool)
     missing = mapped(values, lambda plain: pc.is_null(plain, nan_is_null=True))
     mask: NDArray[np.bool_] = pc.fill_null(missing, True).to_numpy(zero_copy_only=False)
     return mask

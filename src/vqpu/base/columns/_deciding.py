@@ -68,7 +68,7 @@ def decide(facts: Facts, wishes: Wishes) -> Draft:
             "--category or --drop them"
         )
     _refuse(draft, facts)
-    _warn_of_counters(facts, draft, wishes)
+    _warn_of_ids(facts, draft, wishes)
     return draft
 
 
@@ -217,18 +217,30 @@ def _category(facts: Facts, name: str, texts: TextFacts, *, is_wished: bool) -> 
     return Column(name, "category", tuple(frequent[:MOST_VALUES]))
 
 
-def _warn_of_counters(facts: Facts, draft: Draft, wishes: Wishes) -> None:
+def _warn_of_ids(facts: Facts, draft: Draft, wishes: Wishes) -> None:
+    """Warn of numbers that say where a row stands or what it is called, not what it is."""
+    if facts.n_rows < _ENOUGH_ROWS:
+        return
     used = {column.name for column in draft.columns if column.kind == "number"}
-    counting = [
-        name
-        for name in facts.names
-        if name in used and facts.rises[facts.place(name)] and name not in wishes.number
-    ]
-    if counting and facts.n_rows >= _ENOUGH_ROWS:
+    asked = sorted(used - set(wishes.number))
+    counting = [name for name in asked if facts.rises[facts.place(name)]]
+    are_ids = facts.are_ids
+    given_out = [n for n in asked if are_ids[facts.place(n)] and n not in counting]
+    told = []
+    if counting:
+        told.append(
+            f"Whole numbers rise from row to row in {arrow.first_few(counting)}, as row numbers "
+            "and ids do: they say where a row stands, not what it is."
+        )
+    if given_out:
+        told.append(
+            f"No value repeats in {arrow.first_few(given_out)}, where numbers that were measured "
+            "would: they look like ids."
+        )
+    if told:
         warnings.warn(
-            f"Whole numbers rise from row to row in {arrow.first_few(sorted(counting))}, as row "
-            "numbers and ids do: they say where a row stands, not what it is. Name rows by such a "
-            "column with --id, or leave it out with --drop (in Python id_column= and drop=[...]).",
+            f"{' '.join(told)} Name rows by such a column with --id, leave it out with --drop, or "
+            "say that it is data with --number (in Python id_column=, drop=[...], number=[...]).",
             RowNumberWarning,
             stacklevel=6,
         )

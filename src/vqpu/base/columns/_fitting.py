@@ -62,6 +62,7 @@ def fit_plan(
             facts.update(_as_wished(batch, wishes))
         if facts.n_rows == before:
             raise InputError(f"{table.name} has no rows.")
+    facts.settle()
     draft = decide(facts, wishes)
     columns = [*draft.columns]
     texts = [column.name for column in columns if column.kind == "text"]

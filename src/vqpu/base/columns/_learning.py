@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vqpu.base.columns import _arrow as arrow
 from vqpu.base.columns._dates import instants
 from vqpu.base.columns._encoding import is_matrix_type, number_matrix
+from vqpu.base.columns._idlike import NeverRepeating
 from vqpu.base.columns._textfacts import TextFacts
 
 LARGEST_EXACT = 2.0**53
@@ -42,6 +43,7 @@ class Facts:
         self.is_beyond = np.zeros(n, bool)  # integers that no float64 holds exactly
         self.rises = np.ones(n, bool)
         self._last = np.full(n, -np.inf)
+        self._never_repeating = NeverRepeating(n)
         self.texts: dict[str, TextFacts] = {}
         self.n_booleans: dict[str, int] = {}
         self.n_dates: dict[str, int] = {}
@@ -52,6 +54,17 @@ class Facts:
     def begin_table(self) -> None:
         """Say that the next rows are those of another table."""
         self._last = np.full(len(self.names), -np.inf)
+        self._never_repeating.begin_table()
+
+    def settle(self) -> None:
+        """Say that all rows were seen."""
+        for texts in self.texts.values():
+            texts.settle()
+
+    @property
+    def are_ids(self) -> NDArray[np.bool_]:
+        """Which columns hold whole numbers that should repeat and do not."""
+        return self._never_repeating.are_ids(self.low, self.high)
 
     def update(self, batch: Any) -> None:
         """Take in the rows of a record batch, if it has any."""
@@ -85,14 +98,18 @@ class Facts:
         self.is_beyond[places] |= whole & (np.maximum(np.abs(low), np.abs(high)) > LARGEST_EXACT)
         before = np.vstack([self._last[places], matrix[:-1]])
         with np.errstate(invalid="ignore"):
-            rises = (matrix > before).all(axis=0) & (matrix == np.floor(matrix)).all(axis=0)
-        self.rises[places] &= rises
+            is_whole = (matrix == np.floor(matrix)).all(axis=0)  # NaN is not
+            self.rises[places] &= (matrix > before).all(axis=0) & is_whole
         self._last[places] = matrix[-1]
+        self._never_repeating.exclude(places[~is_whole])
+        self._never_repeating.update(places, matrix)
 
     def _add_other(self, name: str, place: int, values: Any) -> None:
         import pyarrow.types as types
 
-        self.rises[place] &= arrow.is_number(values.type)
+        if not arrow.is_number(values.type):
+            self.rises[place] = False
+            self._never_repeating.exclude(place)
         missing = int(arrow.missing_mask(values).sum())
         if arrow.is_number(values.type) or arrow.is_span(values.type):  # decimals, dictionaries
             numbers = arrow.to_float(values)[:, None]
@@ -102,8 +119,9 @@ class Facts:
         if types.is_null(values.type):
             return
         if arrow.is_text(values.type):
-            facts = self.texts.setdefault(name, TextFacts(len(self.names)))
-            facts.update(name, values)
+            if name not in self.texts:
+                self.texts[name] = TextFacts(len(self.names))
+            self.texts[name].update(name, values)
         elif arrow.is_boolean(values.type):
             self._add_range(place, arrow.to_float(values))
             self.n_booleans[name] = self.n_booleans.get(name, 0) + len(values) - missing

@@ -21,7 +21,8 @@ class TextFacts:
     """Counts of a column's texts, and what they look like.
 
     The most frequent texts are counted exactly as long as all fit; beyond, those met once are
-    forgotten (lossy counting), so that a million different ones cost no memory.
+    forgotten (lossy counting), so that a million different ones cost no memory. What they look
+    like is found out once a text, by :meth:`settle`; only if some must be forgotten, as they come.
 
     Parameters
     ----------
@@ -38,33 +39,46 @@ class TextFacts:
         self.n_dates = dict.fromkeys(PATTERNS, 0)
         self.has_time = False
         self.n_forgotten = 0
+        self._is_looked_at = False
 
     def update(self, name: str, values: Any) -> None:
         """Take in an Arrow array of text."""
+        import pyarrow as pa
         import pyarrow.compute as pc
 
         words, counts = _distinct(arrow.plain_text(name, values))
         if not len(words):
             return
         self.n += int(counts.sum())
-        short = pc.less_equal(pc.binary_length(words), arrow.LONGEST_TEXT)
-        is_short = short.to_numpy(zero_copy_only=False)
-        self.n_long += int(counts[~is_short].sum())
-        self.n_letters += int((pc.binary_length(words).to_numpy() * counts).sum())
-        words, counts = words.filter(short), counts[is_short]
-        spaces = pc.count_substring(words, " ").to_numpy(zero_copy_only=False)
-        self.n_words += int(((spaces + 1) * counts).sum())
-        self._look_at(words, counts)
+        lengths = pc.binary_length(words).to_numpy(zero_copy_only=False)
+        self.n_letters += int((lengths * counts).sum())
+        is_short = lengths <= arrow.LONGEST_TEXT
+        if not is_short.all():
+            self.n_long += int(counts[~is_short].sum())
+            words, counts = words.filter(pa.array(is_short)), counts[is_short]
+        if self._is_looked_at:
+            self._look_at(words, counts)
         self._count(words, counts)
 
+    def settle(self) -> None:
+        """Find out what the texts look like, if that is still to be done."""
+        import pyarrow as pa
+
+        if not self._is_looked_at and self.counts:
+            words = pa.array(self.counts, pa.large_string())
+            self._look_at(words, np.fromiter(self.counts.values(), np.int64))
+        self._is_looked_at = True
+
     def _look_at(self, words: Any, counts: Any) -> None:
-        """Count what reads as a number, a time, a date or a boolean."""
+        """Count words, and what reads as a number, a time, a date or a boolean."""
         import pyarrow.compute as pc
 
         def total(regex: str) -> int:
             fits = pc.match_substring_regex(words, regex)
             return int(counts[fits.to_numpy(zero_copy_only=False)].sum())
 
+        spaces = pc.count_substring(words, " ").to_numpy(zero_copy_only=False)
+        self.n_words += int(((spaces + 1) * counts).sum())
         if len(words) <= _MOST_TRUTHS:
             lower = pc.utf8_lower(words)
             for word in ("true", "false"):
@@ -93,6 +107,7 @@ class TextFacts:
 
     def _forget(self) -> None:
         """Keep the texts that were met most often, half of what fits."""
+        self.settle()
         most = min(_MOST_COUNTED, len(self.counts)) // 2
         by_count = sorted(self.counts.items(), key=lambda entry: (-entry[1], entry[0]))
         kept, self._n_bytes = {}, 0

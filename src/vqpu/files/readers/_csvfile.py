@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from vqpu.errors import InputError
-from vqpu.files.readers._tablefiles import check_width, unreadable
+from vqpu.files.readers._tablefiles import FEWEST_ROWS, check_width, unreadable
 
 # Longest line of a CSV file; pyarrow reads blocks of this size and refuses lines beyond one.
 CSV_BLOCK = 1 << 19
+# Of wide tables: a batch costs as much for every column whatever its rows, memory too.
+_WIDE_BLOCK, _BYTES_OF_A_CELL = 1 << 24, 8
 _SEPARATORS = (",", ";", "\t", "|")
 _ARROW_TYPES = {"number": "float64", "boolean": "bool"}
 _DECIMAL_COMMA = re.compile(rb'[;\t|\n"][-+]?[\d.]+,\d+["\r\n;\t|]')
@@ -21,7 +23,7 @@ _DECIMAL_POINT = re.compile(rb'[;\t|\n"][-+]?\d+\.\d+["\r\n;\t|]')
 _THOUSANDS = (r"^(\s*[-+]?\d+)\.(\d{3}[\d.]*,\d+\s*)$", r"\1\2")
 _COMMA = (r"^(\s*[-+]?\d*),(\d+\s*)$", r"\1.\2")
 _MOST_THOUSANDS = 4
-_FEW_VALUES = 1 << 16  # batches of wide tables are joined up to so many
+_FEW_VALUES, _MANY_BYTES = 1 << 16, 1 << 25  # batches of wide tables are joined up to so many
 # A packed file may unpack to this many bytes, or to so many times its own.
 _MOST_UNPACKED, _RATIO = 1 << 32, 200
 
@@ -48,6 +50,8 @@ class CsvFile:
         self.path = path
         start = self._read_start()
         header = self._check_first_line(start)
+        wide = FEWEST_ROWS * _BYTES_OF_A_CELL * len(header)
+        self._block = max(CSV_BLOCK, min(_WIDE_BLOCK, wide))
         self._has_commas = self._delimiter != "," and bool(_DECIMAL_COMMA.search(start))
         # With both marks in the file cells are read as text, and those with a comma mended.
         both = self._has_commas and _DECIMAL_POINT.search(start)
@@ -138,7 +142,7 @@ class CsvFile:
 
         return arrow_csv.open_csv(
             str(self.path),
-            read_options=arrow_csv.ReadOptions(block_size=CSV_BLOCK, use_threads=False),
+            read_options=arrow_csv.ReadOptions(block_size=self._block, use_threads=False),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self._delimiter, newlines_in_values=True
             ),
@@ -191,18 +195,18 @@ def _is_conversion(error: Exception) -> bool:
 
 def _joined(batches: Iterator[Any], width: int) -> Iterator[Any]:
     """Join small batches of wide tables, which cost the same as large ones."""
-    import pyarrow as pa
-
     waiting: list[Any] = []
+    n_rows = n_bytes = 0
     for batch in batches:
-        if waiting and batch.schema != waiting[0].schema:
-            yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
-            waiting = []
+        is_much = n_rows >= FEWEST_ROWS and n_rows * width >= _FEW_VALUES
+        is_other = bool(waiting) and batch.schema != waiting[0].schema
+        if is_much or is_other or n_bytes >= _MANY_BYTES:
+            yield from _as_one(waiting)
+            waiting, n_rows, n_bytes = [], 0, 0
         if batch.num_rows:
             waiting.append(batch)
-        if sum(part.num_rows for part in waiting) * width >= _FEW_VALUES:
-            yield from _as_one(waiting)
-            waiting = []
+            n_rows += batch.num_rows
+            n_bytes += batch.nbytes
     yield from _as_one(waiting)
 
 

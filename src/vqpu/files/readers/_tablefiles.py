@@ -19,6 +19,8 @@ from vqpu.files.readers._samples import (
 
 MOST_COLUMNS = 20_000
 _BATCH_VALUES = 1 << 20
+# A batch costs as much for every column whatever its rows: wide tables have larger ones.
+FEWEST_ROWS, _WIDE_VALUES = 256, 1 << 23
 _MOST_ROWS = 1 << 16
 _BATCH_BYTES = 1 << 25
 # A row group of Parquet or a batch of Feather may unpack to this many bytes, or to so many times
@@ -93,7 +95,9 @@ def _opened(path: Path, ending: str, text: Sequence[str], kinds: Mapping[str, st
 
 def stream(table: TableFile, columns: Sequence[str], width: int) -> Iterator[Any]:
     """Yield record batches whose rows x ``width`` stay within a fixed number of values."""
-    rows = max(1, min(_MOST_ROWS, _BATCH_VALUES // max(1, width)))
+    width = max(1, width)
+    rows = max(1, _BATCH_VALUES // width, min(FEWEST_ROWS, _WIDE_VALUES // width))
+    rows = min(_MOST_ROWS, rows)
     try:
         for batch in table.batches(columns, rows):
             batch.validate(full=True)  # Arrow trusts offsets and text in files unless asked
