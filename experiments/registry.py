@@ -41,6 +41,7 @@ STUDIES = {
     "gaussians": "studies.gaussians.ITEM",
     "tedn-rates": "studies.tedn_rates.ITEM",
     "gan-budgets": "studies.gan_budgets.ITEM",
+    "gan-forms": "studies.gan_forms.ITEM",
     "afhq-rank": "studies.afhq_rank.ITEM",
 }
 _EVERY = PAPER_ITEMS | STUDIES

@@ -42,6 +42,7 @@ class Stream(IntEnum):
     NOISE = 20
     SECOND_STAGE = 21
     BAG = 22
+    CHANNEL = 23
     MIXUP = 16
     WARMUP = 17
 

@@ -52,6 +52,8 @@ class EncoderSpec(NamedTuple):
     precision : {"float32", "bfloat16"}
     inputs : TableInputs or None
         Gaps and categories of a table; None: images, or plain numbers.
+    norm : {"batch", "layer", "none"}
+        Of "conv" and "mlp".
     """
 
     encoder: str | Callable[[tuple[int, ...], int], nn.Module]
@@ -62,6 +64,7 @@ class EncoderSpec(NamedTuple):
     n_members: int
     precision: str = "float32"
     inputs: TableInputs | None = None
+    norm: str = "batch"
 
     @property
     def encoder_shape(self) -> tuple[int, ...]:
@@ -202,8 +205,8 @@ def build_member(spec: EncoderSpec) -> nn.Module:
     if name == "vqvae":
         return VQVAEEncoder(shape, spec.output_dim)
     if is_image:
-        return ConvEncoder(shape, spec.output_dim, spec.dropout)
-    return MLPEncoder(shape, spec.output_dim, spec.n_vectors, spec.dropout)
+        return ConvEncoder(shape, spec.output_dim, spec.dropout, spec.norm)
+    return MLPEncoder(shape, spec.output_dim, spec.n_vectors, spec.dropout, spec.norm)
 
 
 def _call(

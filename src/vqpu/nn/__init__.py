@@ -11,6 +11,7 @@ from vqpu.nn._decoders import ConvDecoder as ConvDecoder
 from vqpu.nn._decoders import MLPDecoder as MLPDecoder
 from vqpu.nn._encoders import ENCODERS as ENCODERS
 from vqpu.nn._encoders import IMAGE_ENCODERS as IMAGE_ENCODERS
+from vqpu.nn._encoders import NORMS as NORMS
 from vqpu.nn._encoders import ConvEncoder as ConvEncoder
 from vqpu.nn._encoders import EncoderEnsemble as EncoderEnsemble
 from vqpu.nn._encoders import InputNormalizer as InputNormalizer

@@ -25,6 +25,7 @@ _STRIDES = {
     6: (2, 2, 2, 2, 2, 2),
 }
 _CHANNELS = (32, 32, 64, 64, 128)
+NORMS = ("batch", "layer", "none")
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
@@ -73,21 +74,30 @@ class ConvEncoder(nn.Module):
         p, the dimension of every vector.
     dropout : float
         Share of feature maps dropped after every hidden layer but the first.
+    norm : {"batch", "layer", "none"}
+        What is normalised after every hidden layer: a feature map over the batch, all maps of one
+        sample, or nothing.
 
     Notes
     -----
     The paper says "six convolutional layers" and no more; see ``_STRIDES`` and ``_CHANNELS``.
     """
 
-    def __init__(self, input_shape: tuple[int, ...], vector_dim: int, dropout: float) -> None:
+    def __init__(
+        self,
+        input_shape: tuple[int, ...],
+        vector_dim: int,
+        dropout: float,
+        norm: str = "batch",
+    ) -> None:
         super().__init__()
         channels, height, width = input_shape
         strides = _STRIDES[count_halvings(height, width)]
         layers: list[nn.Module] = []
         for index, (width_out, stride) in enumerate(zip(_CHANNELS, strides, strict=False)):
             layers += [
-                nn.Conv2d(channels, width_out, 3, stride, 1, bias=False),
-                nn.BatchNorm2d(width_out),
+                nn.Conv2d(channels, width_out, 3, stride, 1, bias=norm == "none"),
+                *_image_norm(norm, width_out),
                 nn.ReLU(inplace=True),
             ]
             if dropout > 0 and index > 0:
@@ -156,6 +166,9 @@ class MLPEncoder(nn.Module):
         K, the number of vectors.
     dropout : float
         Share of hidden units dropped.
+    norm : {"batch", "layer", "none"}
+        What is normalised after every hidden layer: a unit over the batch, all units of one
+        sample, or nothing.
     """
 
     def __init__(
@@ -164,6 +177,7 @@ class MLPEncoder(nn.Module):
         vector_dim: int,
         n_vectors: int,
         dropout: float,
+        norm: str = "batch",
         hidden: int = 256,
     ) -> None:
         super().__init__()
@@ -173,7 +187,7 @@ class MLPEncoder(nn.Module):
         for _ in range(2):
             layers += [
                 nn.Linear(width, hidden),
-                nn.BatchNorm1d(hidden),
+                *_vector_norm(norm, hidden),
                 nn.ReLU(inplace=True),
                 nn.Dropout(dropout),
             ]
@@ -183,6 +197,18 @@ class MLPEncoder(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         vectors: Tensor = self.layers(x).unflatten(1, self.output_shape)
         return vectors
+
+
+def _image_norm(norm: str, width: int) -> list[nn.Module]:
+    if norm == "batch":
+        return [nn.BatchNorm2d(width)]
+    return [nn.GroupNorm(1, width)] if norm == "layer" else []
+
+
+def _vector_norm(norm: str, width: int) -> list[nn.Module]:
+    if norm == "batch":
+        return [nn.BatchNorm1d(width)]
+    return [nn.LayerNorm(width)] if norm == "layer" else []
 
 
 def fold_batch_norm(module: AnyModule) -> AnyModule:

@@ -114,7 +114,7 @@ class DGANClassifier(GANClassifier):
         check_integer("gan_steps", self.gan_steps, 1)
 
     def _train(self, training: LogitTraining) -> Trained:
-        network = training.make_network(training.context.seed)
+        network = self._make_classifier(training)
         gan = make_gan(
             training,
             network.encoder,
@@ -202,7 +202,7 @@ class _Generated:
             dgan_discriminator_loss, [unlabeled, positive, generated], step
         )
         with fixed(self._gan.discriminator):
-            loss = towards_one(self._gan.discriminator(generated))
+            loss = towards_one(self._gan.discriminate(generated))
         named = {name: torch.tensor(value) for name, value in terms.items()}
         return loss, {"generator_loss": loss, **named}
 

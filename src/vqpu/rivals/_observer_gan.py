@@ -100,7 +100,7 @@ class ObserverGANClassifier(GANClassifier):
 
     def _train(self, training: LogitTraining) -> Trained:
         context = training.context
-        observer = training.make_network(context.seed)
+        observer = self._make_classifier(training)
         gan = make_gan(
             training,
             observer.encoder,
@@ -169,7 +169,7 @@ class _Observed:
     def _teach_generator(self, generated: Tensor, step: int) -> dict[str, float]:
         gan = self._gan
         with fixed(gan.discriminator, self._observer):
-            discriminated = gan.discriminator(generated)
+            discriminated = gan.discriminate(generated)
             observed = self._observer.forward_member(generated, 0)
             loss = observed_generator_loss(discriminated, observed, self._weight)
         return descend(gan.generator_optimizer, loss, {"generator_loss": loss}, step)
