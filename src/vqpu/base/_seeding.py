@@ -43,6 +43,7 @@ class Stream(IntEnum):
     SECOND_STAGE = 21
     BAG = 22
     CHANNEL = 23
+    SECOND_VIEW = 24
     MIXUP = 16
     WARMUP = 17
 

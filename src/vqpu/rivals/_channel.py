@@ -50,12 +50,11 @@ class NoisyLogit(PooledLogit):
         """Return the mean logit over the fixed fields of noise, shape (n, 1)."""
         normal = self.encoder.normalizer(x)
         noise = self.sigma * self.fields
-        total = sum(
+        logits = [
             self._logits(self.encoder.forward_normal(normal + field, 0))
             for field in torch.cat([noise, -noise])
-        )
-        mean: Tensor = total / (2 * len(noise))
-        return mean.unsqueeze(1)
+        ]
+        return torch.stack(logits, dim=1).mean(dim=1, keepdim=True)
 
     def forward_member(self, x: Tensor, member: int) -> Tensor:
         """Return the logits of samples behind new noise, shape (n,).

@@ -108,7 +108,7 @@ class GAN:
         """
         # One pass over all sets: nothing in the discriminator looks across samples.
         logits = self.discriminate(torch.cat([part.detach().double() for part in sets]))
-        loss = loss_of(*logits.split([len(part) for part in sets]))
+        loss = loss_of(*torch.split(logits, [len(part) for part in sets]))
         return descend(self._discriminator_optimizer, loss, {"discriminator_loss": loss}, step)
 
     def _autocast(self) -> torch.autocast:

@@ -51,6 +51,7 @@ class LogitSettings(NamedTuple):
     max_steps: int
     max_epochs: int | None
     check_every: int | None
+    is_natural: bool = False  # batches have P's share of all samples instead of one half
 
 
 class Trained(NamedTuple):
@@ -104,7 +105,7 @@ class LogitTraining(NamedTuple):
         return OPTIMIZERS[self.settings.optimizer](network.parameters(), rate)
 
     def make_feeds(self, seed: int) -> list[Feed]:
-        """Return the balanced batches of every member."""
+        """Return the batches of every member."""
         return make_feeds(
             self.context.source,
             self.context.split,
@@ -112,6 +113,7 @@ class LogitTraining(NamedTuple):
             augmentation=self.settings.augmentation,
             seed=seed,
             device=self.context.device,
+            is_natural=self.settings.is_natural,
         )
 
     def run(
@@ -123,6 +125,7 @@ class LogitTraining(NamedTuple):
         share: float = 1.0,
         rate: float = 1.0,
         start: PooledLogit | None = None,
+        schedule: str | None = None,
         make_optimizer: MakeOptimizer | None = None,
         rule_of: Callable[[PooledLogit], LogitRule] = lambda _: LogitRule(),
     ) -> TrainingResult:
@@ -140,6 +143,8 @@ class LogitTraining(NamedTuple):
             Share of the learning rate.
         start : PooledLogit or None
             Whose weights to begin with.
+        schedule : str or None
+            Of the learning rate; None: by the settings.
         make_optimizer : callable or None
             Of the network and the learning rate; None: by the settings.
         rule_of : callable
@@ -155,7 +160,7 @@ class LogitTraining(NamedTuple):
             max_steps=settings.max_steps,
             max_epochs=settings.max_epochs,
             check_every=settings.check_every,
-            schedule=settings.schedule,
+            schedule=schedule or settings.schedule,
         )
         max_steps = max(1, round(share * budget.max_steps))
         budget = budget._replace(
