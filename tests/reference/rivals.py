@@ -102,7 +102,7 @@ def mixed_loss(logits: Array, targets: Array, n_positive: int, entropy_weight: f
     ]
     first, second = losses[:n_positive], losses[n_positive:]
     means = sum(first) / len(first) + sum(second) / len(second)
-    return means + entropy_weight * entropy(logits)
+    return float(means + entropy_weight * entropy(logits))
 
 
 def alignment(online: Array, target: Array, is_positive: list[bool]) -> float:

@@ -51,6 +51,9 @@ class DGANClassifier(GANClassifier):
         Numbers of noise that a generated sample is made of.
     gan_learning_rate : float, default=0.0002
         Of generator and discriminator (Adam, decay rates 0.5 and 0.999), constant.
+    noise, norm : float or None, and str, default=None, "auto"
+        The channel of the second stage's classifier, as in
+        :class:`vqpu.rivals.ObserverGANClassifier`; ``noise=0`` is the literal form.
     learning_rate : float, default=0.001
         Of the second stage's classifier.
     max_steps : int, default=4000

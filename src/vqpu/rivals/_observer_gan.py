@@ -42,6 +42,13 @@ class ObserverGANClassifier(GANClassifier):
         Numbers of noise that a generated sample is made of.
     gan_learning_rate : float, default=0.0002
         Of generator and discriminator (Adam, decay rates 0.5 and 0.999), constant.
+    noise : float or None, default=None
+        Standard deviation of the Gaussian noise on whatever the observer sees, as a share of half
+        the range of an image's channel, of a column's standard deviation for vectors. None: 0.7
+        for images, none for vectors. 0 is the literal form, without a channel.
+    norm : {"auto", "batch", "layer", "none"}, default="auto"
+        What "conv" and "mlp" normalise after every hidden layer: over the batch, over one sample,
+        or nothing. "auto" is "none" behind a channel and "batch" without.
     learning_rate : float, default=0.001
         Of the observer.
     max_steps : int, default=4000
@@ -76,6 +83,11 @@ class ObserverGANClassifier(GANClassifier):
     It stops after a fixed number of steps, as its paper does: the method has no signal to stop
     by, and converges late. The paper reports the mean over the last epochs; here the answer is
     that of averaged weights at the end.
+
+    The channel, noise and no batch norm in the observer, is no part of the paper. Without it the
+    observer tells generated from real samples, by their texture and by the statistics of a batch,
+    and calls every real image positive. In prediction the logit is the mean over four fixed
+    fields of noise.
 
     Where facts about the paper's form are missing, the choice here: one step of each network in
     turn, on the same generated samples; the weight of the penalty is 1; the observer has the
