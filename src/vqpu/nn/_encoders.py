@@ -105,6 +105,8 @@ class ConvEncoder(nn.Module):
             channels = width_out
         layers.append(nn.Conv2d(channels, vector_dim, 3, strides[-1], 1))
         self.layers = nn.Sequential(*layers)
+        if norm == "none":
+            scale_for_relu(self.layers)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, x: Tensor) -> Tensor:
@@ -193,10 +195,21 @@ class MLPEncoder(nn.Module):
             ]
             width = hidden
         self.layers = nn.Sequential(*layers, nn.Linear(width, n_vectors * vector_dim))
+        if norm == "none":
+            scale_for_relu(self.layers)
 
     def forward(self, x: Tensor) -> Tensor:
         vectors: Tensor = self.layers(x).unflatten(1, self.output_shape)
         return vectors
+
+
+def scale_for_relu(layers: nn.Module) -> None:
+    """Draw weights as He et al. (2015) do, so that signals keep their size without any norm."""
+    for layer in layers.modules():
+        if isinstance(layer, (nn.Conv2d, nn.Linear)):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            assert layer.bias is not None
+            nn.init.zeros_(layer.bias)
 
 
 def _image_norm(norm: str, width: int) -> list[nn.Module]:
