@@ -1,6 +1,6 @@
 """Forms of rivals on a small MNIST: Dist-PU's batches, and how the newer rivals do.
 
-mnist-even-odd, P 1,000, U 4,000, alpha .5, one seed, at most 600 steps and the warm-up before them;
+mnist-even-odd, P 1,000, U 4,000, alpha .5, one seed, at most 400 steps and the warm-up before them;
 judged by the hidden labels of U. Methods that need alpha are told it.
 """
 
@@ -21,7 +21,7 @@ SMALL_MNIST = {
     "alpha": 0.5,
     "n_judged": 2_000,
 }
-_BUDGET = {"max_steps": 600, "check_every": 50, "n_members": 1}
+_BUDGET = {"max_steps": 400, "check_every": 50, "n_members": 1}
 _AUTHORS = {
     "alpha": 0.5,
     "optimizer": "adam",

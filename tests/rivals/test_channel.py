@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from vqpu.nn import EncoderEnsemble, InputNormalizer
+from vqpu.nn import DCGANEncoder, EncoderEnsemble, InputNormalizer
 from vqpu.rivals import DGANClassifier, ObserverGANClassifier
 from vqpu.rivals._channel import NoisyLogit, draw_fields
 from vqpu.rivals._logit import PooledLogit
@@ -69,6 +69,7 @@ def test_gan__images__behind_noise_of_seven_tenths_of_half_the_range(kind: Any) 
     half_range = (X.max() - X.min()) / 2
     assert network.sigma.item() == pytest.approx(0.7 * half_range / X.std(), rel=1e-4)
     assert not any(isinstance(part, nn.BatchNorm2d) for part in network.modules())
+    assert isinstance(network.encoder.members[0], DCGANEncoder)
     scores = model.decision_function(X)
     assert np.array_equal(scores, model.decision_function(X))
     for place in (0, 17):
@@ -93,7 +94,7 @@ def test_vectors__no_channel_unless_asked_for() -> None:
 @pytest.mark.parametrize("norm", ["batch", "layer", "none"])
 def test_norm__is_that_of_the_encoder(norm: str) -> None:
     found: dict[str, Any] = {"batch": nn.BatchNorm2d, "layer": nn.GroupNorm}
-    model = ObserverGANClassifier(**SMALL, norm=norm).fit(images(), LABELS)
+    model = ObserverGANClassifier(**SMALL, norm=norm, encoder="conv").fit(images(), LABELS)
     members = model.network_.encoder.members
     kinds = {type(part) for part in members.modules()} & {*found.values()}
     assert kinds == ({found[norm]} if norm in found else set())

@@ -102,7 +102,7 @@ def fit(
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="auto, network, conv, vqvae, mlp or trees. Default: auto, conv for pictures and "
+            help="auto, network, conv, vqvae, dcgan, mlp or trees. Default: auto, conv for pictures and "
             "trees for tables."
         ),
     ] = None,

@@ -17,6 +17,7 @@ from vqpu.nn import (
     IMAGE_ENCODERS,
     Augmentation,
     ConvEncoder,
+    DCGANEncoder,
     EncoderEnsemble,
     InputNormalizer,
     MLPEncoder,
@@ -41,7 +42,8 @@ class EncoderSpec(NamedTuple):
     Attributes
     ----------
     encoder : str or callable
-        "auto" or "network", "conv", "vqvae", "mlp", or a function of (sample_shape, output_dim).
+        "auto" or "network", "conv", "vqvae", "dcgan", "mlp", or a function of (sample_shape,
+        output_dim).
     sample_shape : tuple
     output_dim : int
         Of every vector.
@@ -204,6 +206,8 @@ def build_member(spec: EncoderSpec) -> nn.Module:
         raise InputError(f"encoder={name!r} needs {needed}. Got samples of shape {shape}.")
     if name == "vqvae":
         return VQVAEEncoder(shape, spec.output_dim)
+    if name == "dcgan":
+        return DCGANEncoder(shape, spec.output_dim)
     if is_image:
         return ConvEncoder(shape, spec.output_dim, spec.dropout, spec.norm)
     return MLPEncoder(shape, spec.output_dim, spec.n_vectors, spec.dropout, spec.norm)

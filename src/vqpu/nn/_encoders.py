@@ -25,6 +25,7 @@ _STRIDES = {
     6: (2, 2, 2, 2, 2, 2),
 }
 _CHANNELS = (32, 32, 64, 64, 128)
+_NARROWEST, _WIDEST, _SLOPE = 32, 256, 0.2  # of halving convolutions
 NORMS = ("batch", "layer", "none")
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
@@ -156,6 +157,46 @@ class VQVAEEncoder(nn.Module):
         return vectors
 
 
+class DCGANEncoder(nn.Module):
+    """The convolutions of a DCGAN's discriminator, without any norm: one vector of the whole image.
+
+    Parameters
+    ----------
+    input_shape : tuple (channels, height, width)
+        Height and width are at least 8.
+    vector_dim : int
+        p, the dimension of the vector.
+    """
+
+    def __init__(self, input_shape: tuple[int, ...], vector_dim: int) -> None:
+        super().__init__()
+        layers, width = halving_convolutions(input_shape)
+        self.layers = nn.Sequential(*layers, nn.Linear(width, vector_dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        vectors: Tensor = self.layers(x).unsqueeze(1)
+        return vectors
+
+
+def halving_convolutions(input_shape: tuple[int, ...]) -> tuple[list[nn.Module], int]:
+    """Return layers that halve an image to about 4 x 4 and flatten it, and how much they leave.
+
+    Parameters
+    ----------
+    input_shape : tuple (channels, height, width)
+    """
+    channels, height, width = input_shape
+    layers: list[nn.Module] = []
+    for index in range(count_halvings(height, width) + 1):
+        width_out = min(_NARROWEST << index, _WIDEST)
+        layers += [
+            nn.Conv2d(channels, width_out, 4, 2, 1),
+            nn.LeakyReLU(_SLOPE, inplace=True),
+        ]
+        channels, height, width = width_out, height // 2, width // 2
+    return [*layers, nn.Flatten()], channels * height * width
+
+
 class MLPEncoder(nn.Module):
     """Two hidden layers for tables, ending in K vectors.
 
@@ -248,7 +289,7 @@ def _folded_layers(layers: list[nn.Module]) -> list[nn.Module]:
     return folded
 
 
-IMAGE_ENCODERS = ("conv", "vqvae")
+IMAGE_ENCODERS = ("conv", "vqvae", "dcgan")
 ENCODERS = (*IMAGE_ENCODERS, "mlp")
 
 

@@ -51,8 +51,8 @@ class DGANClassifier(GANClassifier):
         Numbers of noise that a generated sample is made of.
     gan_learning_rate : float, default=0.0002
         Of generator and discriminator (Adam, decay rates 0.5 and 0.999), constant.
-    noise, norm : float or None, and str, default=None, "auto"
-        The channel of the second stage's classifier, as in
+    noise, norm, encoder : float or None, str, str or callable, default=None, "auto", "auto"
+        The channel of the second stage's classifier, and what is behind it, as in
         :class:`vqpu.rivals.ObserverGANClassifier`; ``noise=0`` is the literal form.
     learning_rate : float, default=0.001
         Of the second stage's classifier.
@@ -62,7 +62,7 @@ class DGANClassifier(GANClassifier):
         Bound on its passes over the labelled positives, if any.
     patience : int, default=20
         Checks of the second stage without improvement after which it stops.
-    encoder, n_vectors, vector_dim, dropout, augment, batch_size, optimizer, schedule, \
+    n_vectors, vector_dim, dropout, augment, batch_size, optimizer, schedule, \
     weight_average, check_every, holdout, random_state, device, verbose
         As in :class:`vqpu.VQKMeansClassifier`, of the second stage's classifier; batches and
         augmentation serve the first stage too.

@@ -264,10 +264,13 @@ class GANClassifier(NetworkClassifier):
         return float(self.noise)
 
     def _spec(self, shape: tuple[int, ...], dropout: float, n_members: int) -> EncoderSpec:
-        norm = self.norm
-        if norm == "auto":
-            norm = "none" if self._noise_of(shape) else "batch"
-        return super()._spec(shape, dropout, n_members)._replace(norm=norm)
+        spec = super()._spec(shape, dropout, n_members)
+        is_noisy = self._noise_of(shape) > 0
+        if is_noisy and self.encoder == "auto" and len(shape) == 3:
+            spec = spec._replace(encoder="dcgan")
+        if self.norm != "auto":
+            return spec._replace(norm=self.norm)
+        return spec._replace(norm="none" if is_noisy else "batch")
 
     def _make_classifier(self, training: LogitTraining) -> PooledLogit:
         """Build the network that learns P against generated samples, behind its channel."""

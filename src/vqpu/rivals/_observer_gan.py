@@ -46,6 +46,10 @@ class ObserverGANClassifier(GANClassifier):
         Standard deviation of the Gaussian noise on whatever the observer sees, as a share of half
         the range of an image's channel, of a column's standard deviation for vectors. None: 0.7
         for images, none for vectors. 0 is the literal form, without a channel.
+    encoder : str or callable, default="auto"
+        Of the observer. "auto" is "dcgan" for images behind a channel: the convolutions of the
+        discriminator, and one vector of the whole image, as the mean over places that other
+        encoders end in sees texture first. Else as in :class:`vqpu.VQKMeansClassifier`.
     norm : {"auto", "batch", "layer", "none"}, default="auto"
         What "conv" and "mlp" normalise after every hidden layer: over the batch, over one sample,
         or nothing. "auto" is "none" behind a channel and "batch" without.
@@ -56,7 +60,7 @@ class ObserverGANClassifier(GANClassifier):
     holdout : float, default=0.15
         Share of both sets that is never trained on. ``history_`` judges the observer on it;
         nothing is chosen by it.
-    encoder, n_vectors, vector_dim, dropout, augment, batch_size, optimizer, schedule, \
+    n_vectors, vector_dim, dropout, augment, batch_size, optimizer, schedule, \
     weight_average, max_epochs, check_every, random_state, device, verbose
         As in :class:`vqpu.VQKMeansClassifier`, of the observer. A batch is half labelled positives
         and half unlabelled samples, with as many generated ones.
