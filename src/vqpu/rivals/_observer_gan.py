@@ -115,26 +115,17 @@ class ObserverGANClassifier(GANClassifier):
         check_real("observer_weight", self.observer_weight, 0)
 
     def _train(self, training: LogitTraining) -> Trained:
-        context = training.context
-        observer = self._make_classifier(training)
-        gan = make_gan(
-            training,
-            observer.encoder,
-            latent_dim=self.latent_dim,
-            learning_rate=self.gan_learning_rate,
-            spectral=False,
-        )
-        average = WeightAverage(observer, self.weight_average)
-        (feed,) = training.make_feeds(context.seed)
-        steps_per_epoch = feed.batches.steps_per_epoch
+        context, objective = training.context, self._make_objective(training)
+        observer, generator = objective.average.averaged, objective.gan.average.averaged
+        steps_per_epoch = objective.feed.batches.steps_per_epoch
         stage = Stage(
             self._title,
-            _Observed(observer, average, gan, feed, self.observer_weight),
-            training.make_optimizer(observer, self.learning_rate),
+            objective,
+            training.make_optimizer(objective.observer, self.learning_rate),
             FixedBudget(),
             # Both are kept of a check, so that they belong together however training ends.
-            nn.ModuleDict({"observer": average.averaged, "generator": gan.average.averaged}),
-            gan_checker(training, average.averaged, steps_per_epoch),
+            nn.ModuleDict({"observer": observer, "generator": generator}),
+            gan_checker(training, observer, steps_per_epoch),
             plan_budget(
                 steps_per_epoch,
                 max_steps=self.max_steps,
@@ -146,6 +137,19 @@ class ObserverGANClassifier(GANClassifier):
         result = run_stage(context, stage)
         self.generator_, self._layout = result.state["generator"], context.source.layout
         return Trained(result, result.state["observer"])
+
+    def _make_objective(self, training: LogitTraining) -> _Observed:
+        observer = self._make_classifier(training)
+        gan = make_gan(
+            training,
+            observer.encoder,
+            latent_dim=self.latent_dim,
+            learning_rate=self.gan_learning_rate,
+            spectral=False,
+        )
+        average = WeightAverage(observer, self.weight_average)
+        (feed,) = training.make_feeds(training.context.seed)
+        return _Observed(observer, average, gan, feed, self.observer_weight)
 
 
 class _Observed:
@@ -159,33 +163,33 @@ class _Observed:
         feed: Feed,
         observer_weight: float,
     ) -> None:
-        self._observer, self._average, self._gan, self._feed = observer, average, gan, feed
+        self.observer, self.average, self.gan, self.feed = observer, average, gan, feed
         self._weight = observer_weight
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
-        x, n_positive = self._feed.take(step)
+        x, n_positive = self.feed.take(step)
         positive, unlabeled = x[:n_positive], x[n_positive:]
-        generated = self._gan.generate(step, len(unlabeled))
-        terms = self._gan.teach_discriminator(discriminator_loss, [unlabeled, generated], step)
+        generated = self.gan.generate(step, len(unlabeled))
+        terms = self.gan.teach_discriminator(discriminator_loss, [unlabeled, generated], step)
         terms |= self._teach_generator(generated, step)
         both = torch.cat([positive.double(), generated.detach()])
-        loss = balanced_cross_entropy(self._observer.forward_member(both, 0), n_positive)
+        loss = balanced_cross_entropy(self.observer.forward_member(both, 0), n_positive)
         return loss, {"loss": loss, **{name: torch.tensor(v) for name, v in terms.items()}}
 
     def after_step(self, step: int) -> None:
-        self._average.update(step + 1)
-        self._gan.average.update(step + 1)
+        self.average.update(step + 1)
+        self.gan.average.update(step + 1)
 
     def changing(self) -> Changing:
-        modules, optimizers, _ = self._gan.changing()
-        own = {"observer": self._observer, "average": self._average.averaged}
-        generators = {"generator_optimizer": self._gan.generator_optimizer}
+        modules, optimizers, _ = self.gan.changing()
+        own = {"observer": self.observer, "average": self.average.averaged}
+        generators = {"generator_optimizer": self.gan.generator_optimizer}
         return Changing({**own, **modules}, {**generators, **optimizers})
 
     def _teach_generator(self, generated: Tensor, step: int) -> dict[str, float]:
-        gan = self._gan
-        with fixed(gan.discriminator, self._observer):
+        gan = self.gan
+        with fixed(gan.discriminator, self.observer):
             discriminated = gan.discriminate(generated)
-            observed = self._observer.forward_member(generated, 0)
+            observed = self.observer.forward_member(generated, 0)
             loss = observed_generator_loss(discriminated, observed, self._weight)
         return descend(gan.generator_optimizer, loss, {"generator_loss": loss}, step)
