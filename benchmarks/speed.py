@@ -163,7 +163,7 @@ class GANBench:
         self._descend(self.bare_optimizer, seen)
 
     def _descend(self, optimizer: torch.optim.Optimizer, *outputs: torch.Tensor) -> None:
-        loss = torch.stack([output.float().square().mean() for output in outputs]).sum()
+        loss: Any = torch.stack([output.float().square().mean() for output in outputs]).sum()
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()

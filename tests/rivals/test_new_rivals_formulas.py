@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from tests.reference import rivals as reference
+from vqpu.base._source import ArraySource
+from vqpu.base._split import CheckSample, Split
 from vqpu.rivals._ncpu import Memory, alignment_loss, nearer_to_positive, phantom_targets
 from vqpu.rivals._p3mix import (
+    _P3MixRecipe,
     corrected_targets,
     marginal_negatives,
     mixed_loss,
@@ -18,10 +25,13 @@ from vqpu.rivals._p3mix import (
 )
 from vqpu.rivals._recipes import misordered_share
 from vqpu.rivals._robustpu import (
+    _RobustPURecipe,
     growing_threshold,
     self_paced_weights,
     weighted_cross_entropy,
 )
+from vqpu.rivals._training import LogitTraining
+from vqpu.training import FitContext
 
 
 def test_self_paced_weights__hand_computed() -> None:
@@ -138,3 +148,42 @@ def test_formulas__random_numbers__equal_reference(seed: int) -> None:
     positive, unlabeled = rng.integers(0, 5, 7).astype(float), rng.integers(0, 5, 9).astype(float)
     ordered = misordered_share(torch.from_numpy(positive), torch.from_numpy(unlabeled))
     assert ordered.item() == pytest.approx(reference.misordered(positive, unlabeled))
+
+
+class FirstColumns(nn.Module):
+    """Member m says the value in column m."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x[:, :2].float()
+
+
+def two_members() -> tuple[LogitTraining, NDArray[np.float64]]:
+    """Samples 0 to 3 are P, 4 to 9 are U; even ones are kept from member 0, odd from member 1."""
+    X = np.column_stack([np.arange(10.0) - 4, 4 - np.arange(10.0), np.zeros(10)])
+    split = Split(np.arange(10) < 4, np.arange(10) % 2, 2, np.zeros(10, dtype=bool))
+    judged, source = split.judged_sets(), ArraySource(X)
+    sample, cpu = CheckSample(judged, judged), torch.device("cpu")
+    context = FitContext(source, source.moments(), split, sample, 0, cpu)
+    return LogitTraining(context, SimpleNamespace()), X  # type: ignore[arg-type]
+
+
+def test_robustpu__weights__by_the_hardness_of_what_a_set_says() -> None:
+    training, X = two_members()
+    recipe = _RobustPURecipe(training, 0.5, n_iterations=3, temperature=2.0)
+    network: Any = FirstColumns()
+    recipe.weigh(network, 2)  # the threshold is 1
+    for sample, member in ((3, 0), (0, 1), (4, 0), (9, 1)):
+        sign, temperature = (-1, 1.0) if sample < 4 else (1, 2.0)
+        hardness = math.log1p(math.exp(sign * X[sample, member] / temperature))
+        expected = max(0.0, 1 - hardness)
+        assert recipe.weights[sample, member].item() == pytest.approx(expected, abs=1e-6)
+    assert recipe.notes()["unlabeled_weight"] == pytest.approx(recipe.weights[4:].mean().item())
+
+
+def test_p3mix__candidates__are_among_what_a_member_is_trained_on() -> None:
+    training, _ = two_members()
+    recipe = _P3MixRecipe(training, lower=0.4, upper=0.6, n_candidates=1, entropy_weight=0.0)
+    network: Any = FirstColumns()
+    recipe.choose(network)
+    # P is at -4 to -1 for member 0, which is trained on odd places, and at 4 to 1 for member 1.
+    assert recipe.candidates.tolist() == [[3], [2]]
