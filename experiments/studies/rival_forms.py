@@ -6,13 +6,16 @@ judged by the hidden labels of U. Methods that need alpha are told it.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from experiments.item import Config, Record, RunResult, Seeds, study
 from experiments.studies.gan_budgets import check, run_on_mnist
 from experiments.studies.gan_forms import curve
 from experiments.summary import markdown_table
+from vqpu.training import StoppingRule
 
 SMALL_MNIST = {
     "task": "mnist-even-odd",
@@ -21,6 +24,8 @@ SMALL_MNIST = {
     "alpha": 0.5,
     "n_judged": 2_000,
 }
+# A main stage of Dist-PU that stops by its label distribution term, as the balanced one does.
+_STOPPED = "distpu_natural_stopped"
 _BUDGET = {"max_steps": 400, "check_every": 50, "n_members": 1}
 _AUTHORS = {
     "alpha": 0.5,
@@ -35,6 +40,7 @@ _AUTHORS = {
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "naive": ("naive", {}),
     "distpu_natural": ("distpu", {"alpha": 0.5, "batches": "natural"}),
+    _STOPPED: ("distpu", {"alpha": 0.5, "batches": "natural"}),
     "distpu_balanced": ("distpu", {"alpha": 0.5, "batches": "balanced"}),
     "distpu_authors": ("distpu", _AUTHORS),
     "robustpu": ("robustpu", {"alpha": 0.5}),
@@ -60,7 +66,13 @@ def expand(seeds: Seeds | None) -> dict[str, Config]:
 
 def run(config: Config, data_dir: Path | None) -> RunResult:
     kept = ("stage", "step", "epoch", "seconds", "accuracy", "holdout_loss")
-    return run_on_mnist(config, data_dir, kept)
+    is_stopped = config["case"] == _STOPPED
+    with patch("vqpu.rivals._training.FixedBudget", _by_its_term) if is_stopped else nullcontext():
+        return run_on_mnist(config, data_dir, kept)
+
+
+def _by_its_term() -> StoppingRule:
+    return StoppingRule("holdout-loss", 5)
 
 
 def summary(records: list[Record]) -> str:

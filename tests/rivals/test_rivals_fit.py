@@ -205,6 +205,18 @@ def test_distpu__main_stage__a_tenth_of_the_warmups_rate(
     assert schedules == ["cosine", schedule]
 
 
+def test_distpu__natural_batches__the_main_stage_takes_all_steps_and_ends_with_the_last(
+    blobs: Blobs,
+) -> None:
+    settings = {**SMALL, "alpha": 0.3, "patience": 1, "check_every": 5}
+    natural = DistPUClassifier(**settings).fit(*blobs)
+    assert natural.n_steps_ == 100
+    assert natural.best_check_ == len(natural.history_) - 1
+    assert natural.warmup_history_[-1]["step"] < 50  # the warm-up has its patience
+    balanced = DistPUClassifier(**settings, batches="balanced").fit(*blobs)
+    assert balanced.n_steps_ < 100
+
+
 def test_distpu__targets_of_mixed_samples__scores_of_their_last_visit() -> None:
     scores = torch.tensor([[0.1], [0.2], [0.3], [0.4]], dtype=torch.float64)
     anything: Any = None

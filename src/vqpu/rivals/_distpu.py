@@ -191,9 +191,10 @@ class DistPUClassifier(LogisticClassifier):
 
     As in the authors' code, the learning rate of the main stage is a tenth of the warm-up's, logits
     of the main stage are clamped to 10, and the targets of samples of U are their scores when they
-    were last trained on. Not as there: both stages stop by the held-out label distribution term,
-    where the authors report the best epoch by the test labels; and P is not copied into U, which
-    they do because their U is what is left of one sample: here alpha is the share in U as it is.
+    were last trained on. Not as there: the warm-up stops by the held-out label distribution term,
+    and the answer is that of averaged weights at the end of the main stage, where the authors
+    report the best epoch by the test labels; and P is not copied into U, which they do because
+    their U is what is left of one sample: here alpha is the share in U as it is.
 
     The authors' setting is ``batches="natural", optimizer="adam", learning_rate=5e-4,
     weight_decay=5e-3, batch_size=256, warmup=1``, with 60 epochs for each stage.
@@ -209,9 +210,10 @@ class DistPUClassifier(LogisticClassifier):
         mu, nu and gamma; the authors' values for CIFAR-10.
     batches : {"natural", "balanced"}, default="natural"
         "natural" is the authors': batches have as many labelled positives as their share of all
-        samples, :math:`R_{lab}` is divided by 2 alpha, and the rate of the main stage is constant
-        (theirs falls to 0.7 of it). "balanced" batches hold as many of P as of U, which draws the
-        targets of mixed samples up.
+        samples, :math:`R_{lab}` is divided by 2 alpha, and the main stage takes all of its steps at
+        a constant rate (theirs falls to 0.7 of it): its label distribution term is least at the
+        beginning, and would stop it there. "balanced" batches hold as many of P as of U, which
+        draws the targets of mixed samples up; then the main stage stops by that term too.
     weight_decay : float, default=0.0
         Of Adam (``optimizer="adam"``), in the warm-up; a fifth of it in the main stage.
     **parameters
@@ -282,6 +284,7 @@ class DistPUClassifier(LogisticClassifier):
             rate=_MAIN_RATE * (_MEAN_OF_FALL if is_natural else 1.0),
             start=warmup.state,
             schedule="constant" if is_natural else None,
+            to_the_end=is_natural,
             make_optimizer=_decaying(training, _MAIN_DECAY * self.weight_decay),
         )
         return Trained(result, result.state)

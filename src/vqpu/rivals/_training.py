@@ -20,6 +20,7 @@ from vqpu.training import (
     CheckResult,
     Feed,
     FitContext,
+    FixedBudget,
     RowMaker,
     Stage,
     StoppingRule,
@@ -126,10 +127,11 @@ class LogitTraining(NamedTuple):
         rate: float = 1.0,
         start: PooledLogit | None = None,
         schedule: str | None = None,
+        to_the_end: bool = False,
         make_optimizer: MakeOptimizer | None = None,
         rule_of: Callable[[PooledLogit], LogitRule] = lambda _: LogitRule(),
     ) -> TrainingResult:
-        """Train a network by a recipe; it stops by the held-out judgement.
+        """Train a network by a recipe; it stops by the held-out judgement unless told otherwise.
 
         Parameters
         ----------
@@ -145,6 +147,8 @@ class LogitTraining(NamedTuple):
             Whose weights to begin with.
         schedule : str or None
             Of the learning rate; None: by the settings.
+        to_the_end : bool
+            Whether to take all steps and keep the last check, whatever it is judged to be.
         make_optimizer : callable or None
             Of the network and the learning rate; None: by the settings.
         rule_of : callable
@@ -177,7 +181,7 @@ class LogitTraining(NamedTuple):
                 settings.title,
                 recipe.make_objective(network, average, feeds, max_steps),
                 optimizer,
-                StoppingRule("holdout-loss", patience),
+                FixedBudget() if to_the_end else StoppingRule("holdout-loss", patience),
                 average.averaged,
                 lambda step, terms: checker.check(step, terms, stage),
                 budget,
