@@ -31,6 +31,9 @@ from vqpu.estimators._encoder import make_ensemble
 from vqpu.estimators._validation import check_training_data
 from vqpu.nn import nearest_code, nearest_code_pruned
 from vqpu.priors import estimate_prior
+from vqpu.rivals import ObserverGANClassifier
+from vqpu.rivals._gan import fixed
+from vqpu.rivals._training import LogitTraining
 from vqpu.training import OPTIMIZERS, FitContext, RowMaker
 from vqpu.training._loop import take_step
 from vqpu.vq._check import Checker
@@ -120,6 +123,55 @@ def training_ratios() -> dict[str, Any]:
         "epoch_with_check_over_bare_epoch": in_turn(large.our_epoch, large.bare_epoch, 7),
         "epoch_4n_over_epoch_n": in_turn(large.our_epoch, small.our_epoch, 3),
     }
+
+
+class GANBench:
+    """A step of Observer-GAN beside the bare passes of its three networks, optimisers included."""
+
+    def __init__(self, n: int) -> None:
+        X, y = images(n)
+        model = ObserverGANClassifier(random_state=0)
+        source, labels = check_training_data(model, X, y)
+        split = split_holdout(labels.is_positive, model.holdout, 1, 0)
+        sample = draw_check_sample(split, 0)
+        context = FitContext(source, source.moments(), split, sample, 0, CPU)
+        training = LogitTraining(context, model._settings(source))
+        self.objective, self.bare = (model._make_objective(training) for _ in range(2))
+        self.optimizer, self.bare_optimizer = (
+            training.make_optimizer(part.observer, model.learning_rate)
+            for part in (self.objective, self.bare)
+        )
+        self.half = torch.randn(model.batch_size // 2, 3, 32, 32)
+        self.noise = torch.randn(model.batch_size // 2, model.latent_dim)
+        self.precision, self.step = training.settings.spec.precision, 0
+
+    def our_step(self) -> None:
+        take_step(self.objective, self.optimizer, self.step)
+        self.step += 1
+
+    def bare_step(self) -> None:
+        gan, observer = self.bare.gan, self.bare.observer.encoder.members[0]
+        with in_precision(self.precision):
+            made = gan.generator.body(self.noise)
+            judged = gan.discriminator.layers(torch.cat([self.half, made.detach().float()]))
+        self._descend(gan._discriminator_optimizer, judged)
+        with in_precision(self.precision), fixed(gan.discriminator, observer):
+            judged, seen = gan.discriminator.layers(made), observer(made.float())
+        self._descend(gan.generator_optimizer, judged, seen)
+        with in_precision(self.precision):
+            seen = observer(torch.cat([self.half, made.detach().float()]))
+        self._descend(self.bare_optimizer, seen)
+
+    def _descend(self, optimizer: torch.optim.Optimizer, *outputs: torch.Tensor) -> None:
+        loss: Any = torch.stack([output.float().square().mean() for output in outputs]).sum()
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+
+
+def gan_ratios() -> dict[str, float]:
+    bench = GANBench(3_750)
+    return {"gan_step_over_bare_passes": in_turn(bench.our_step, bench.bare_step, 30)}
 
 
 def prediction_ratios() -> dict[str, float]:
@@ -220,6 +272,7 @@ def main() -> None:
         import_ratios,
         nearest_code_ratios,
         training_ratios,
+        gan_ratios,
         prediction_ratios,
         two_means_ratios,
         prior_ratios,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments import correctness, sample_sheets
 from experiments.item import Row, RunResult
 from experiments.methods import fit_method, flat_parameters
 from experiments.problems import Problem
@@ -129,8 +130,9 @@ def run_judged(
     Returns
     -------
     metrics : dict
-        Of the chosen check, on the whole test set; ``estimator`` is what was fitted, with every
-        parameter, defaults included.
+        Of the chosen check, on the whole test set, and which samples of it are right;
+        ``estimator`` is what was fitted, with every parameter, defaults included. Of a GAN on
+        images also a sheet of samples.
     history : list of dict
         A row a check; ``accuracy`` is that on the judged sample of the test set. ``stage`` is 0
         for the main stage; ``epoch`` and ``seconds`` count from the beginning of the first.
@@ -151,19 +153,21 @@ def run_judged(
         "true_alpha": problem.alpha,
         "warnings": _ours(caught),
         **failure,
-        **({} if model is None else _fitted_metrics(model, problem)),
+        **({} if model is None else _fitted_metrics(model, problem, keeps_answers=True)),
     }
+    if model is not None and hasattr(model, "sample") and problem.X.ndim > 2:
+        metrics[sample_sheets.KEY] = sample_sheets.draw_sheet(model)
     return RunResult(rounded(metrics), judge.history())
 
 
-def _fitted_metrics(model: Any, problem: Problem) -> dict[str, Any]:
+def _fitted_metrics(model: Any, problem: Problem, *, keeps_answers: bool = False) -> dict[str, Any]:
     metrics = {
         "estimator": {"class": type(model).__name__, **flat_parameters(model)},
         "n_steps": model.n_steps_,
         "best_check": model.best_check_,
         "stop_reason": model.stop_reason_,
         "n_members": model.n_members_,
-        **scores(model.predict, problem),
+        **scores(model.predict, problem, keeps_answers=keeps_answers),
     }
     if hasattr(model, "alpha_"):
         metrics["alpha_estimate"] = model.alpha_
@@ -236,14 +240,26 @@ class _CheckJudge:
         self.rows.append({**accuracy, "posterior": accuracy[f"posterior+{RAISED_BY:g}"]})
 
 
-def scores(predict: Callable[[Any], NDArray[Any]], problem: Problem) -> dict[str, float]:
-    """Return the scores of predictions on the test set and on the hidden labels of U."""
+def scores(
+    predict: Callable[[Any], NDArray[Any]], problem: Problem, *, keeps_answers: bool = False
+) -> dict[str, Any]:
+    """Return the scores of predictions on the test set and on the hidden labels of U.
+
+    Parameters
+    ----------
+    predict : callable
+    problem : Problem
+    keeps_answers : bool
+        Whether to tell as well which test samples are right, for intervals of differences.
+    """
     from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
     predicted = predict(problem.X_test)
     unlabeled = problem.y == 0
     transductive = predict(problem.X[unlabeled])
+    answers = {correctness.KEY: correctness.pack(predicted == problem.y_test)}
     return {
+        **(answers if keeps_answers else {}),
         "test_accuracy": float(accuracy_score(problem.y_test, predicted)),
         "test_balanced_accuracy": float(balanced_accuracy_score(problem.y_test, predicted)),
         "unlabeled_accuracy": float(accuracy_score(problem.truth[unlabeled], transductive)),

@@ -18,6 +18,7 @@ PAPER_ITEMS = {
     "table2": "items.table2.ITEM",
     "table1": "items.table1.ITEM",
     "figure4": "items.figure4.ITEM",
+    "gan-samples": "items.gan_samples.ITEM",
     "table3": "items.table3.ITEM",
     "alpha-sweep": "items.sweeps.ALPHA_SWEEP",
     "scenarios": "items.sweeps.SCENARIOS",
@@ -42,6 +43,8 @@ STUDIES = {
     "gaussians": "studies.gaussians.ITEM",
     "tedn-rates": "studies.tedn_rates.ITEM",
     "gan-budgets": "studies.gan_budgets.ITEM",
+    "gan-forms": "studies.gan_forms.ITEM",
+    "rival-forms": "studies.rival_forms.ITEM",
     "afhq-rank": "studies.afhq_rank.ITEM",
 }
 _EVERY = PAPER_ITEMS | STUDIES

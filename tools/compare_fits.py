@@ -138,9 +138,16 @@ RIVALS: dict[str, Case] = {
     "nnpu-estimated-alpha": Case("NNPUClassifier", "vectors", RIVAL | {"n_members": 2}),
     "upu": Case("UPUClassifier", "vectors", RIVAL | {"alpha": 0.5}),
     "distpu": Case("DistPUClassifier", "vectors", RIVAL | {"alpha": 0.5}),
+    "distpu-balanced": Case(
+        "DistPUClassifier", "vectors", RIVAL | {"alpha": 0.5, "batches": "balanced"}
+    ),
     "vpu": Case("VPUClassifier", "vectors", RIVAL),
+    "robustpu": Case("RobustPUClassifier", "vectors", RIVAL | {"alpha": 0.5}),
+    "p3mix": Case("P3MixClassifier", "vectors", RIVAL),
+    "ncpu": Case("NcPUClassifier", "vectors", RIVAL),
     "observer-gan": Case("ObserverGANClassifier", "vectors", GAN),
     "observer-gan-grey": Case("ObserverGANClassifier", "grey", GAN | PICTURES),
+    "observer-gan-literal": Case("ObserverGANClassifier", "grey", GAN | PICTURES | {"noise": 0.0}),
     "d-gan": Case("DGANClassifier", "vectors", GAN | {"gan_steps": 40}),
     "d-gan-grey": Case("DGANClassifier", "grey", GAN | PICTURES | {"gan_steps": 20}),
     "vqvae": Case("VQVAE", "vectors", SIZES | {"codebook_size": 16}),

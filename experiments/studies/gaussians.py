@@ -38,6 +38,8 @@ GAN_BUDGETS: dict[str, dict[str, Any]] = {
     "observer-gan": {"max_steps": 2_000},
     "d-gan": {"max_steps": 2_000, "gan_steps": 2_000},
 }
+# Dist-PU's records were made with as many of P as of U in a batch.
+OWN: dict[str, dict[str, Any]] = {"distpu": {"batches": "balanced"}}
 TOLERANCE, GAN_TOLERANCE = 2.0, 5.0  # points below Bayes
 
 # name: method, whether it is given alpha
@@ -120,7 +122,11 @@ def _config(setting: str, alpha: float, name: str, seed: int) -> Config:
         "alpha": alpha,
         "name": name,
         "method": method,
-        "parameters": {**budget, **({"alpha": alpha} if is_given_alpha else {})},
+        "parameters": {
+            **budget,
+            **OWN.get(name, {}),
+            **({"alpha": alpha} if is_given_alpha else {}),
+        },
         "seed": seed,
     }
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from vqpu.base._split import BalancedBatches, PlainBatches
 
@@ -40,3 +41,17 @@ def test_plain_batches__one_set_alone__once_an_epoch() -> None:
     assert batches.steps_per_epoch == 3
     assert sorted(np.concatenate([batches[step].positive for step in range(3)])) == [*range(10, 40)]
     assert len(batches[0].unlabeled) == 0
+
+
+@pytest.mark.parametrize(
+    ("n_positive", "n_unlabeled", "expected"),
+    [(10, 30, (4, 12)), (1, 999, (1, 15)), (5, 5, (5, 5)), (50, 50, (8, 8))],
+)
+def test_natural_batches__each_set_has_its_share_of_a_batch(
+    n_positive: int, n_unlabeled: int, expected: tuple[int, int]
+) -> None:
+    unlabeled = np.arange(n_positive, n_positive + n_unlabeled)
+    batches = BalancedBatches(np.arange(n_positive), unlabeled, 16, 0, is_natural=True)
+    batch = batches[3]
+    assert (len(batch.positive), len(batch.unlabeled)) == expected
+    assert set(batch.unlabeled) <= set(unlabeled)

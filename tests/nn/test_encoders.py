@@ -4,7 +4,14 @@ import pytest
 import torch
 from torch import nn
 
-from vqpu.nn import ConvEncoder, InputNormalizer, MLPEncoder, VQVAEEncoder, fold_batch_norm
+from vqpu.nn import (
+    ConvEncoder,
+    DCGANEncoder,
+    InputNormalizer,
+    MLPEncoder,
+    VQVAEEncoder,
+    fold_batch_norm,
+)
 
 
 @pytest.mark.parametrize(
@@ -35,6 +42,38 @@ def test_conv__vectors__are_the_places_of_the_feature_map() -> None:
     assert torch.equal(
         encoder(x)[1, 6], features[1, :, 6 // features.shape[3], 6 % features.shape[3]]
     )
+
+
+@pytest.mark.parametrize("shape", [(1, 28, 28), (3, 64, 64), (2, 9, 13), (1, 8, 8)], ids=str)
+def test_dcgan__any_image__one_vector_and_no_norm(shape: tuple[int, ...]) -> None:
+    encoder = DCGANEncoder(shape, 5)
+    assert encoder(torch.zeros(3, *shape)).shape == (3, 1, 5)
+    norms = (nn.BatchNorm2d, nn.GroupNorm, nn.LayerNorm)
+    assert not any(isinstance(layer, norms) for layer in encoder.modules())
+
+
+@pytest.mark.parametrize("kind", ["conv", "mlp"])
+def test_norm__none__signals_keep_their_size(kind: str) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(64, 3, 16, 16) if kind == "conv" else torch.randn(64, 40)
+    encoder: nn.Module = (
+        ConvEncoder((3, 16, 16), 8, 0.0, "none")
+        if kind == "conv"
+        else MLPEncoder((40,), 8, 4, 0.0, "none")
+    )
+    assert 0.3 < encoder(x).std().item() < 3
+
+
+@pytest.mark.parametrize("kind", ["conv", "mlp"])
+def test_norm__layer__a_sample_does_not_see_the_others(kind: str) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(6, 3, 16, 16) if kind == "conv" else torch.randn(6, 40)
+    encoder: nn.Module = (
+        ConvEncoder((3, 16, 16), 8, 0.0, "layer")
+        if kind == "conv"
+        else MLPEncoder((40,), 8, 4, 0.0, "layer")
+    )
+    torch.testing.assert_close(encoder(x)[:2], encoder(x[:2]))
 
 
 def test_mlp__table__k_vectors() -> None:

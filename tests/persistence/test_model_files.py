@@ -34,6 +34,9 @@ MODELS: dict[str, Any] = {
     "tedn": vqpu.rivals.TEDnClassifier(**FAST),
     "distpu": vqpu.rivals.DistPUClassifier(**FAST),
     "vpu": vqpu.rivals.VPUClassifier(**FAST),
+    "robustpu": vqpu.rivals.RobustPUClassifier(**FAST),
+    "p3mix": vqpu.rivals.P3MixClassifier(**FAST),
+    "ncpu": vqpu.rivals.NcPUClassifier(**FAST),
     "observer-gan": vqpu.rivals.ObserverGANClassifier(**GAN),
     "d-gan": vqpu.rivals.DGANClassifier(**GAN, gan_steps=5),
     "vqvae": vqpu.rivals.VQVAE(**FAST, codebook_size=8),
@@ -85,7 +88,7 @@ def images() -> tuple[NDArray[Any], NDArray[Any]]:
     return X.astype(np.uint8), np.repeat([1, 0], [12, 36])
 
 
-@pytest.mark.parametrize("name", ["posterior", "naive", "d-gan", "vqvae"])
+@pytest.mark.parametrize("name", ["posterior", "naive", "observer-gan", "d-gan", "vqvae"])
 def test_load__images__answers_bit_for_bit(
     name: str, images: tuple[NDArray[Any], NDArray[Any]], tmp_path: Path
 ) -> None:

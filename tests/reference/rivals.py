@@ -74,3 +74,49 @@ def cvir(positive: Array, unlabeled: Array, alpha: float) -> float:
     of_positive = sum(-math.log(sigmoid(f)) for f in positive) / len(positive)
     of_rest = sum(-math.log(1 - sigmoid(f)) for f in rest) / len(rest)
     return (of_positive + of_rest) / 2
+
+
+def weighted_cross_entropy(logits: Array, weights: Array, n_positive: int) -> float:
+    """Mean over both sets of the weighted mean of each."""
+    means = []
+    for is_positive in (True, False):
+        total = mass = 0.0
+        for place, (f, v) in enumerate(zip(logits, weights, strict=True)):
+            if (place < n_positive) == is_positive:
+                total -= v * math.log(sigmoid(f) if is_positive else 1 - sigmoid(f))
+                mass += v
+        means.append(total / mass if mass > 0 else 0.0)
+    return sum(means) / 2
+
+
+def self_paced_weight(hardness: float, threshold: float) -> float:
+    """The best of many weights between 0 and 1, by what it is said to minimise."""
+    candidates = [step / 10_000 for step in range(10_001)]
+    return min(candidates, key=lambda v: v * hardness + threshold * (v * v / 2 - v))
+
+
+def mixed_loss(logits: Array, targets: Array, n_positive: int, entropy_weight: float) -> float:
+    losses = [
+        -t * math.log(sigmoid(f)) - (1 - t) * math.log(1 - sigmoid(f))
+        for f, t in zip(logits, targets, strict=True)
+    ]
+    first, second = losses[:n_positive], losses[n_positive:]
+    means = sum(first) / len(first) + sum(second) / len(second)
+    return float(means + entropy_weight * entropy(logits))
+
+
+def alignment(online: Array, target: Array, is_positive: list[bool]) -> float:
+    """2 sqrt(1 - cos) over all pairs of one class, a sample and its own second view included."""
+    values = []
+    for q, q_class in zip(online, is_positive, strict=True):
+        for k, k_class in zip(target, is_positive, strict=True):
+            if q_class == k_class:
+                dot = sum(float(a) * float(b) for a, b in zip(q, k, strict=True))
+                cosine = dot / (math.sqrt(sum(q * q)) * math.sqrt(sum(k * k)))
+                values.append(2 * math.sqrt(max(1 - cosine, 1e-4)))
+    return sum(values) / len(values)
+
+
+def misordered(positive: Array, unlabeled: Array) -> float:
+    wrong = sum((p < u) + 0.5 * (p == u) for p in positive for u in unlabeled)
+    return float(wrong / (len(positive) * len(unlabeled)))

@@ -180,6 +180,8 @@ PARAMETER_CASES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "no rate": (observer, {"gan_learning_rate": 0}, r"gan_learning_rate must be a number in \(0"),
     "bonus": (observer, {"observer_weight": -1}, r"observer_weight must be a number in \[0"),
     "NaN weight": (observer, {"observer_weight": float("nan")}, "observer_weight must be a number"),
+    "negative noise": (observer, {"noise": -0.1}, r"noise must be a number in \[0, inf\) or None"),
+    "unknown norm": (dgan, {"norm": "group"}, "Unknown norm .group."),
     "no steps": (dgan, {"gan_steps": 0}, "gan_steps must be an integer >= 1. Got 0"),
     "noise in words": (dgan, {"latent_dim": "many"}, "latent_dim must be an integer"),
     "no patience": (dgan, {"patience": 0}, "patience must be an integer >= 1"),

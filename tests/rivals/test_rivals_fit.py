@@ -21,7 +21,10 @@ from vqpu.rivals import (
     CVIRClassifier,
     DistPUClassifier,
     NaivePUClassifier,
+    NcPUClassifier,
     NNPUClassifier,
+    P3MixClassifier,
+    RobustPUClassifier,
     TEDnClassifier,
     UPUClassifier,
     VPUClassifier,
@@ -38,12 +41,21 @@ Blobs = tuple[NDArray[Any], NDArray[Any]]
 RIVALS: list[Any] = [
     CVIRClassifier,
     DistPUClassifier,
+    NcPUClassifier,
     NNPUClassifier,
+    P3MixClassifier,
+    RobustPUClassifier,
     TEDnClassifier,
     UPUClassifier,
     VPUClassifier,
 ]
-WITH_ALPHA: list[Any] = [CVIRClassifier, DistPUClassifier, NNPUClassifier, UPUClassifier]
+WITH_ALPHA: list[Any] = [
+    CVIRClassifier,
+    DistPUClassifier,
+    NNPUClassifier,
+    RobustPUClassifier,
+    UPUClassifier,
+]
 SMALL: dict[str, Any] = {
     "max_steps": 100,
     "n_members": 1,
@@ -71,6 +83,18 @@ PARAMETER_CASES: dict[str, tuple[type, dict[str, Any], str]] = {
     "negative entropy": (DistPUClassifier, {"entropy_weight": -1}, "entropy_weight must be"),
     "negative mixup": (DistPUClassifier, {"mixup_weight": -1}, "mixup_weight must be"),
     "mixed entropy": (DistPUClassifier, {"mixed_entropy_weight": None}, "mixed_entropy_weight"),
+    "unknown batches": (DistPUClassifier, {"batches": "all"}, "Unknown batches .all."),
+    "decay without Adam": (
+        DistPUClassifier,
+        {"weight_decay": 0.1},
+        "weight_decay is Adam's.*say optimizer='adam'",
+    ),
+    "no iteration": (RobustPUClassifier, {"n_iterations": 0}, "n_iterations must be an integer"),
+    "cold": (RobustPUClassifier, {"temperature": 0}, r"temperature must be a number in \(0"),
+    "bounds": (P3MixClassifier, {"lower": 0.7}, "lower must not be above upper. Got 0.7 and 0.6"),
+    "no candidate": (P3MixClassifier, {"n_candidates": 0}, "n_candidates must be an integer >= 1"),
+    "no forgetting": (NcPUClassifier, {"label_decay": 1.0}, r"label_decay must be a number in"),
+    "pushing apart": (NcPUClassifier, {"alignment_weight": -1}, "alignment_weight must be"),
     "infinite mixup": (VPUClassifier, {"mixup_weight": math.inf}, "mixup_weight must be"),
     "shared parameter": (VPUClassifier, {"max_steps": 0}, "max_steps must be an integer >= 1"),
 }
@@ -126,7 +150,7 @@ def test_rival__separable_blobs__finds_the_hidden_positives_again_and_again(
     np.testing.assert_array_equal(scores > 0, first.predict_proba(X)[:, 1] > 0.5)
     assert first.stop_reason_ in ("patience", "max_steps")
     assert first.n_holdout_ == (9, 18)
-    if rival is not VPUClassifier:
+    if hasattr(first, "alpha_"):
         assert first.alpha_ == pytest.approx(1 / 3, abs=0.15)
 
 
@@ -138,25 +162,58 @@ def test_rival__alpha_given__is_used_and_stands_in_alpha_(rival: Any, blobs: Blo
     assert not np.array_equal(low.decision_function(blobs[0]), high.decision_function(blobs[0]))
 
 
-@pytest.mark.parametrize("rival", [TEDnClassifier, DistPUClassifier])
+@pytest.mark.parametrize(
+    "rival",
+    [TEDnClassifier, DistPUClassifier, RobustPUClassifier, P3MixClassifier, NcPUClassifier],
+)
 def test_warmup__its_steps_are_a_share_of_the_others(rival: Any, blobs: Blobs) -> None:
     model = rival(warmup=0.2, patience=100, **SMALL).fit(*blobs)
     assert model.warmup_history_[-1]["step"] == 20
     assert model.history_[-1]["step"] == model.n_steps_ == 100
 
 
+@pytest.mark.parametrize(
+    ("batches", "main", "schedule"),
+    [("balanced", (0.002, 0.1), "cosine"), ("natural", (0.0017, 0.1), "constant")],
+)
 def test_distpu__main_stage__a_tenth_of_the_warmups_rate(
-    blobs: Blobs, monkeypatch: pytest.MonkeyPatch
+    batches: str,
+    main: tuple[float, float],
+    schedule: str,
+    blobs: Blobs,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    rates: list[float] = []
+    rates: list[tuple[float, float]] = []
+    schedules: list[str] = []
 
     def spy(objective: Any, optimizer: torch.optim.Optimizer, *args: Any, **settings: Any) -> Any:
-        rates.append(optimizer.param_groups[0]["lr"])
+        group = optimizer.param_groups[0]
+        rates.append((group["lr"], group["weight_decay"]))
+        schedules.append(settings["schedule"])
         return train_with_checks(objective, optimizer, *args, **settings)
 
     monkeypatch.setattr("vqpu.training._stage.train_with_checks", spy)
-    DistPUClassifier(alpha=0.5, learning_rate=0.02, **{**SMALL, "max_steps": 4}).fit(*blobs)
-    assert rates == pytest.approx([0.02, 0.002])
+    DistPUClassifier(
+        alpha=0.5,
+        learning_rate=0.02,
+        optimizer="adam",
+        weight_decay=0.5,
+        batches=batches,
+        **{**SMALL, "max_steps": 4},
+    ).fit(*blobs)
+    np.testing.assert_allclose(rates, [(0.02, 0.5), main])
+    assert schedules == ["cosine", schedule]
+
+
+def test_distpu__natural_batches__the_main_stage_takes_all_steps_and_ends_with_the_last(
+    blobs: Blobs,
+) -> None:
+    settings = {**SMALL, "alpha": 0.3, "patience": 1, "check_every": 5}
+    natural = DistPUClassifier(**settings).fit(*blobs)
+    assert natural.n_steps_ == 100
+    assert natural.best_check_ == len(natural.history_) - 1
+    balanced = DistPUClassifier(**settings, batches="balanced").fit(*blobs)
+    assert balanced.n_steps_ < 100
 
 
 def test_distpu__targets_of_mixed_samples__scores_of_their_last_visit() -> None:
@@ -174,7 +231,17 @@ def test_distpu__targets_of_mixed_samples__scores_of_their_last_visit() -> None:
     assert scores[1, 0] == 1
 
 
-@pytest.mark.parametrize("rival", [VPUClassifier, DistPUClassifier, NNPUClassifier])
+@pytest.mark.parametrize(
+    "rival",
+    [
+        VPUClassifier,
+        DistPUClassifier,
+        NNPUClassifier,
+        RobustPUClassifier,
+        P3MixClassifier,
+        NcPUClassifier,
+    ],
+)
 def test_rival__several_members_on_whole_number_images__fits(rival: Any) -> None:
     images = np.random.default_rng(0).integers(0, 256, (40, 8, 8), dtype=np.uint8)
     y = np.repeat([1, 0], [15, 25])

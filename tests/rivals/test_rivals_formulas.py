@@ -181,7 +181,7 @@ def test_nnpu_step__random_logits__gradient_equals_reference(shift: float) -> No
     positive, unlabeled = rng.normal(1, 1, 7), rng.normal(shift, 1, 11)
     p = torch.from_numpy(positive).requires_grad_()
     u = torch.from_numpy(unlabeled).requires_grad_()
-    arguments = {"alpha": 0.6, "beta": 0.05, "gamma": 0.7}
+    arguments: dict[str, Any] = {"alpha": 0.6, "beta": 0.05, "gamma": 0.7}
     nnpu_step_loss(p, u, **arguments).backward()  # type: ignore[no-untyped-call]
     is_impossible = reference.partial_risks(positive, unlabeled, 0.6)[1] < -0.05
     assert is_impossible == (shift < 0)

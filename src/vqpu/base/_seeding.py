@@ -42,6 +42,8 @@ class Stream(IntEnum):
     NOISE = 20
     SECOND_STAGE = 21
     BAG = 22
+    CHANNEL = 23
+    SECOND_VIEW = 24
     MIXUP = 16
     WARMUP = 17
 

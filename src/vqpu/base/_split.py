@@ -241,12 +241,25 @@ class BalancedBatches:
     batch_size : int
         Half of it is drawn from each set, or the whole set where that is smaller.
     seed : int
+    is_natural : bool
+        Whether each set has its own share of a batch instead, as in one shuffled list of both; at
+        least one sample.
     """
 
-    def __init__(self, positive: Indices, unlabeled: Indices, batch_size: int, seed: int) -> None:
-        half = max(1, batch_size // 2)
-        self._positive = _EndlessOrder(positive, half, seed, Stream.POSITIVE_ORDER)
-        self._unlabeled = _EndlessOrder(unlabeled, half, seed, Stream.UNLABELED_ORDER)
+    def __init__(
+        self,
+        positive: Indices,
+        unlabeled: Indices,
+        batch_size: int,
+        seed: int,
+        *,
+        is_natural: bool = False,
+    ) -> None:
+        share = len(positive) / (len(positive) + len(unlabeled)) if is_natural else 0.5
+        n_positive = max(1, int(share * batch_size))
+        n_unlabeled = max(1, batch_size - n_positive if is_natural else batch_size // 2)
+        self._positive = _EndlessOrder(positive, n_positive, seed, Stream.POSITIVE_ORDER)
+        self._unlabeled = _EndlessOrder(unlabeled, n_unlabeled, seed, Stream.UNLABELED_ORDER)
 
     @property
     def steps_per_epoch(self) -> int:

@@ -99,8 +99,8 @@ def fit(
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="auto, network, conv, vqvae, mlp or trees. Default: auto, conv for pictures and "
-            "trees for tables."
+            help="auto, network, conv, vqvae, dcgan, mlp or trees. Default: auto, conv for "
+            "pictures and trees for tables."
         ),
     ] = None,
     time_limit: Annotated[

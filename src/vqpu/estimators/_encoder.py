@@ -17,6 +17,7 @@ from vqpu.nn import (
     IMAGE_ENCODERS,
     Augmentation,
     ConvEncoder,
+    DCGANEncoder,
     EncoderEnsemble,
     InputNormalizer,
     MLPEncoder,
@@ -41,7 +42,8 @@ class EncoderSpec(NamedTuple):
     Attributes
     ----------
     encoder : str or callable
-        "auto" or "network", "conv", "vqvae", "mlp", or a function of (sample_shape, output_dim).
+        "auto" or "network", "conv", "vqvae", "dcgan", "mlp", or a function of (sample_shape,
+        output_dim).
     sample_shape : tuple
     output_dim : int
         Of every vector.
@@ -52,6 +54,8 @@ class EncoderSpec(NamedTuple):
     precision : {"float32", "bfloat16"}
     inputs : TableInputs or None
         Gaps and categories of a table; None: images, or plain numbers.
+    norm : {"batch", "layer", "none"}
+        Of "conv" and "mlp".
     """
 
     encoder: str | Callable[[tuple[int, ...], int], nn.Module]
@@ -62,6 +66,7 @@ class EncoderSpec(NamedTuple):
     n_members: int
     precision: str = "float32"
     inputs: TableInputs | None = None
+    norm: str = "batch"
 
     @property
     def encoder_shape(self) -> tuple[int, ...]:
@@ -201,9 +206,11 @@ def build_member(spec: EncoderSpec) -> nn.Module:
         raise InputError(f"encoder={name!r} needs {needed}. Got samples of shape {shape}.")
     if name == "vqvae":
         return VQVAEEncoder(shape, spec.output_dim)
+    if name == "dcgan":
+        return DCGANEncoder(shape, spec.output_dim)
     if is_image:
-        return ConvEncoder(shape, spec.output_dim, spec.dropout)
-    return MLPEncoder(shape, spec.output_dim, spec.n_vectors, spec.dropout)
+        return ConvEncoder(shape, spec.output_dim, spec.dropout, spec.norm)
+    return MLPEncoder(shape, spec.output_dim, spec.n_vectors, spec.dropout, spec.norm)
 
 
 def _call(

@@ -11,7 +11,9 @@ from vqpu.nn._decoders import ConvDecoder as ConvDecoder
 from vqpu.nn._decoders import MLPDecoder as MLPDecoder
 from vqpu.nn._encoders import ENCODERS as ENCODERS
 from vqpu.nn._encoders import IMAGE_ENCODERS as IMAGE_ENCODERS
+from vqpu.nn._encoders import NORMS as NORMS
 from vqpu.nn._encoders import ConvEncoder as ConvEncoder
+from vqpu.nn._encoders import DCGANEncoder as DCGANEncoder
 from vqpu.nn._encoders import EncoderEnsemble as EncoderEnsemble
 from vqpu.nn._encoders import InputNormalizer as InputNormalizer
 from vqpu.nn._encoders import MLPEncoder as MLPEncoder

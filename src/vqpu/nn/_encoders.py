@@ -25,6 +25,8 @@ _STRIDES = {
     6: (2, 2, 2, 2, 2, 2),
 }
 _CHANNELS = (32, 32, 64, 64, 128)
+_NARROWEST, _WIDEST, _SLOPE = 32, 256, 0.2  # of halving convolutions
+NORMS = ("batch", "layer", "none")
 
 AnyModule = TypeVar("AnyModule", bound=nn.Module)
 
@@ -73,21 +75,30 @@ class ConvEncoder(nn.Module):
         p, the dimension of every vector.
     dropout : float
         Share of feature maps dropped after every hidden layer but the first.
+    norm : {"batch", "layer", "none"}
+        What is normalised after every hidden layer: a feature map over the batch, all maps of one
+        sample, or nothing.
 
     Notes
     -----
     The paper says "six convolutional layers" and no more; see ``_STRIDES`` and ``_CHANNELS``.
     """
 
-    def __init__(self, input_shape: tuple[int, ...], vector_dim: int, dropout: float) -> None:
+    def __init__(
+        self,
+        input_shape: tuple[int, ...],
+        vector_dim: int,
+        dropout: float,
+        norm: str = "batch",
+    ) -> None:
         super().__init__()
         channels, height, width = input_shape
         strides = _STRIDES[count_halvings(height, width)]
         layers: list[nn.Module] = []
         for index, (width_out, stride) in enumerate(zip(_CHANNELS, strides, strict=False)):
             layers += [
-                nn.Conv2d(channels, width_out, 3, stride, 1, bias=False),
-                nn.BatchNorm2d(width_out),
+                nn.Conv2d(channels, width_out, 3, stride, 1, bias=norm == "none"),
+                *_image_norm(norm, width_out),
                 nn.ReLU(inplace=True),
             ]
             if dropout > 0 and index > 0:
@@ -95,6 +106,8 @@ class ConvEncoder(nn.Module):
             channels = width_out
         layers.append(nn.Conv2d(channels, vector_dim, 3, strides[-1], 1))
         self.layers = nn.Sequential(*layers)
+        if norm == "none":
+            scale_for_relu(self.layers)
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
     def forward(self, x: Tensor) -> Tensor:
@@ -144,6 +157,46 @@ class VQVAEEncoder(nn.Module):
         return vectors
 
 
+class DCGANEncoder(nn.Module):
+    """The convolutions of a DCGAN's discriminator, without any norm: one vector of the whole image.
+
+    Parameters
+    ----------
+    input_shape : tuple (channels, height, width)
+        Height and width are at least 8.
+    vector_dim : int
+        p, the dimension of the vector.
+    """
+
+    def __init__(self, input_shape: tuple[int, ...], vector_dim: int) -> None:
+        super().__init__()
+        layers, width = halving_convolutions(input_shape)
+        self.layers = nn.Sequential(*layers, nn.Linear(width, vector_dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        vectors: Tensor = self.layers(x).unsqueeze(1)
+        return vectors
+
+
+def halving_convolutions(input_shape: tuple[int, ...]) -> tuple[list[nn.Module], int]:
+    """Return layers that halve an image to about 4 x 4 and flatten it, and how much they leave.
+
+    Parameters
+    ----------
+    input_shape : tuple (channels, height, width)
+    """
+    channels, height, width = input_shape
+    layers: list[nn.Module] = []
+    for index in range(count_halvings(height, width) + 1):
+        width_out = min(_NARROWEST << index, _WIDEST)
+        layers += [
+            nn.Conv2d(channels, width_out, 4, 2, 1),
+            nn.LeakyReLU(_SLOPE, inplace=True),
+        ]
+        channels, height, width = width_out, height // 2, width // 2
+    return [*layers, nn.Flatten()], channels * height * width
+
+
 class MLPEncoder(nn.Module):
     """Two hidden layers for tables, ending in K vectors.
 
@@ -156,6 +209,9 @@ class MLPEncoder(nn.Module):
         K, the number of vectors.
     dropout : float
         Share of hidden units dropped.
+    norm : {"batch", "layer", "none"}
+        What is normalised after every hidden layer: a unit over the batch, all units of one
+        sample, or nothing.
     """
 
     def __init__(
@@ -164,6 +220,7 @@ class MLPEncoder(nn.Module):
         vector_dim: int,
         n_vectors: int,
         dropout: float,
+        norm: str = "batch",
         hidden: int = 256,
     ) -> None:
         super().__init__()
@@ -173,16 +230,39 @@ class MLPEncoder(nn.Module):
         for _ in range(2):
             layers += [
                 nn.Linear(width, hidden),
-                nn.BatchNorm1d(hidden),
+                *_vector_norm(norm, hidden),
                 nn.ReLU(inplace=True),
                 nn.Dropout(dropout),
             ]
             width = hidden
         self.layers = nn.Sequential(*layers, nn.Linear(width, n_vectors * vector_dim))
+        if norm == "none":
+            scale_for_relu(self.layers)
 
     def forward(self, x: Tensor) -> Tensor:
         vectors: Tensor = self.layers(x).unflatten(1, self.output_shape)
         return vectors
+
+
+def scale_for_relu(layers: nn.Module) -> None:
+    """Draw weights as He et al. (2015) do, so that signals keep their size without any norm."""
+    for layer in layers.modules():
+        if isinstance(layer, (nn.Conv2d, nn.Linear)):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            assert layer.bias is not None
+            nn.init.zeros_(layer.bias)
+
+
+def _image_norm(norm: str, width: int) -> list[nn.Module]:
+    if norm == "batch":
+        return [nn.BatchNorm2d(width)]
+    return [nn.GroupNorm(1, width)] if norm == "layer" else []
+
+
+def _vector_norm(norm: str, width: int) -> list[nn.Module]:
+    if norm == "batch":
+        return [nn.BatchNorm1d(width)]
+    return [nn.LayerNorm(width)] if norm == "layer" else []
 
 
 def fold_batch_norm(module: AnyModule) -> AnyModule:
@@ -209,7 +289,7 @@ def _folded_layers(layers: list[nn.Module]) -> list[nn.Module]:
     return folded
 
 
-IMAGE_ENCODERS = ("conv", "vqvae")
+IMAGE_ENCODERS = ("conv", "vqvae", "dcgan")
 ENCODERS = (*IMAGE_ENCODERS, "mlp")
 
 

@@ -8,9 +8,8 @@ from torch import Tensor, nn
 from torch.nn.utils.parametrizations import spectral_norm
 
 from vqpu.nn._decoders import MLPDecoder, Upsampler
-from vqpu.nn._encoders import InputNormalizer, count_halvings
+from vqpu.nn._encoders import InputNormalizer, halving_convolutions
 
-_NARROWEST, _WIDEST = 32, 256
 _HIDDEN = 256
 _SLOPE = 0.2
 
@@ -98,16 +97,8 @@ def _normed(layer: nn.Module) -> nn.Module:
 
 
 def _convolutions(sample_shape: tuple[int, ...]) -> list[nn.Module]:
-    channels, height, width = sample_shape
-    layers: list[nn.Module] = []
-    for index in range(count_halvings(height, width) + 1):
-        width_out = min(_NARROWEST << index, _WIDEST)
-        layers += [
-            nn.Conv2d(channels, width_out, 4, 2, 1),
-            nn.LeakyReLU(_SLOPE, inplace=True),
-        ]
-        channels, height, width = width_out, height // 2, width // 2
-    return [*layers, nn.Flatten(), nn.Linear(channels * height * width, 1)]
+    layers, width = halving_convolutions(sample_shape)
+    return [*layers, nn.Linear(width, 1)]
 
 
 def _linears(sample_shape: tuple[int, ...]) -> list[nn.Module]:

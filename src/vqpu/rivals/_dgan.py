@@ -51,6 +51,9 @@ class DGANClassifier(GANClassifier):
         Numbers of noise that a generated sample is made of.
     gan_learning_rate : float, default=0.0002
         Of generator and discriminator (Adam, decay rates 0.5 and 0.999), constant.
+    noise, norm, encoder : float or None, str, str or callable, default=None, "auto", "auto"
+        The channel of the second stage's classifier, and what is behind it, as in
+        :class:`vqpu.rivals.ObserverGANClassifier`; ``noise=0`` is the literal form.
     learning_rate : float, default=0.001
         Of the second stage's classifier.
     max_steps : int, default=4000
@@ -59,7 +62,7 @@ class DGANClassifier(GANClassifier):
         Bound on its passes over the labelled positives, if any.
     patience : int, default=20
         Checks of the second stage without improvement after which it stops.
-    encoder, n_vectors, vector_dim, dropout, augment, batch_size, optimizer, schedule, \
+    n_vectors, vector_dim, dropout, augment, batch_size, optimizer, schedule, \
     weight_average, check_every, holdout, random_state, device, verbose
         As in :class:`vqpu.VQKMeansClassifier`, of the second stage's classifier; batches and
         augmentation serve the first stage too.
@@ -114,7 +117,7 @@ class DGANClassifier(GANClassifier):
         check_integer("gan_steps", self.gan_steps, 1)
 
     def _train(self, training: LogitTraining) -> Trained:
-        network = training.make_network(training.context.seed)
+        network = self._make_classifier(training)
         gan = make_gan(
             training,
             network.encoder,
@@ -202,7 +205,7 @@ class _Generated:
             dgan_discriminator_loss, [unlabeled, positive, generated], step
         )
         with fixed(self._gan.discriminator):
-            loss = towards_one(self._gan.discriminator(generated))
+            loss = towards_one(self._gan.discriminate(generated))
         named = {name: torch.tensor(value) for name, value in terms.items()}
         return loss, {"generator_loss": loss, **named}
 

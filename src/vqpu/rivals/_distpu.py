@@ -11,25 +11,32 @@ import torch
 from torch import Tensor
 from torch.nn.functional import binary_cross_entropy_with_logits, softplus
 
-from vqpu.base._parameters import check_real
+from vqpu.base._parameters import check_choice, check_real
+from vqpu.base._source import ArraySource
+from vqpu.errors import ParameterError
 from vqpu.rivals._classifier import LogisticClassifier
 from vqpu.rivals._logit import PooledLogit
 from vqpu.rivals._mixup import draw_mix
 from vqpu.rivals._recipes import MemberObjective, NetworkObjective, RiskRecipe
-from vqpu.rivals._training import WARMUP, LogitTraining, Trained
+from vqpu.rivals._training import WARMUP, LogitSettings, LogitTraining, MakeOptimizer, Trained
 from vqpu.training import Changing, Feed, History, WeightAverage
 
 _CONCENTRATION = 6.0  # of the Beta distribution of mixup, as in the authors' code
 _WARMUP_ENTROPY_WEIGHT = 0.002  # likewise
 _MAIN_RATE = 0.1  # of the warm-up's learning rate, likewise
+_MAIN_DECAY = 0.2  # of the warm-up's weight decay, likewise
+_LARGEST_LOGIT = 10.0  # likewise
+# The authors' rate of the main stage falls from 1 to .7 along a cosine: here its mean throughout.
+_MEAN_OF_FALL = 0.85
 
 
 class Weights(NamedTuple):
-    """Weights of the terms besides the label distribution's."""
+    """Weights of the terms besides the label distribution's, and what that is divided by."""
 
     entropy: float
     mixup: float
     mixed_entropy: float
+    divisor: float = 1.0
 
 
 def label_distribution_loss(positive: Tensor, unlabeled: Tensor, alpha: float) -> Tensor:
@@ -63,7 +70,7 @@ def mean_entropy(logits: Tensor) -> Tensor:
     return (scores * softplus(-logits) + (1 - scores) * softplus(logits)).mean()
 
 
-def warmup_loss(positive: Tensor, unlabeled: Tensor, alpha: float) -> Tensor:
+def warmup_loss(positive: Tensor, unlabeled: Tensor, alpha: float, divisor: float = 1.0) -> Tensor:
     """Return the loss of the warm-up: label distribution and a little entropy on U.
 
     Parameters
@@ -71,9 +78,11 @@ def warmup_loss(positive: Tensor, unlabeled: Tensor, alpha: float) -> Tensor:
     positive, unlabeled : Tensor of shape (n_p,) and (n_u,)
         Logits.
     alpha : float
+    divisor : float
+        Of the label distribution term: 2 alpha for the authors' scale.
     """
     entropy = _WARMUP_ENTROPY_WEIGHT * mean_entropy(unlabeled)
-    return label_distribution_loss(positive, unlabeled, alpha) + entropy
+    return label_distribution_loss(positive, unlabeled, alpha) / divisor + entropy
 
 
 class _DistPUObjective(MemberObjective):
@@ -101,18 +110,18 @@ class _DistPUObjective(MemberObjective):
 
     def member_loss(self, member: int, feed: Feed, step: int) -> Tensor:
         x, n_positive = feed.take(step)
-        logits = self.network.forward_member(x, member)
+        logits = _clamped(self.network.forward_member(x, member))
         positive, unlabeled = logits[:n_positive], logits[n_positive:]
         targets = torch.cat(
             [torch.ones_like(positive), self._exchange(member, feed, step, unlabeled)]
         )
         mix = draw_mix(len(x), _CONCENTRATION, feed.seed, step)
         order = mix.order.to(x.device)
-        mixed = self.network.forward_mixed(mix, x, x[order], member)
+        mixed = _clamped(self.network.forward_mixed(mix, x, x[order], member))
         mixed_targets = mix.blend(targets, targets[order])
         rise = 1 - math.cos(math.pi / 2 * step / self._max_steps)
         return (
-            label_distribution_loss(positive, unlabeled, self._alpha)
+            label_distribution_loss(positive, unlabeled, self._alpha) / self._weights.divisor
             + rise * self._weights.entropy * mean_entropy(unlabeled)
             + self._weights.mixup * binary_cross_entropy_with_logits(mixed, mixed_targets)
             + self._weights.mixed_entropy * mean_entropy(mixed)
@@ -128,6 +137,10 @@ class _DistPUObjective(MemberObjective):
         last = self._scores[samples, member].to(unlabeled)
         self._scores[samples, member] = torch.sigmoid(unlabeled.detach()).to(self._scores)
         return last
+
+
+def _clamped(logits: Tensor) -> Tensor:
+    return logits.clamp(-_LARGEST_LOGIT, _LARGEST_LOGIT)
 
 
 class _DistPURecipe(RiskRecipe):
@@ -176,9 +189,15 @@ class DistPUClassifier(LogisticClassifier):
     entropy of scores, whose weight on U rises as :math:`1 - \cos(\pi t / 2T)`; :math:`L_{mix}` the
     cross entropy of mixed samples, lambda from Beta(6, 6), P having target 1 and U its own scores.
 
-    As in the authors' code, the learning rate of the main stage is a tenth of the warm-up's, and
-    the targets of samples of U are their scores when they were last trained on. Not as there:
-    batches hold as many of P as of U, and both stages stop by the held-out label distribution term.
+    As in the authors' code, the learning rate of the main stage is a tenth of the warm-up's, logits
+    of the main stage are clamped to 10, and the targets of samples of U are their scores when they
+    were last trained on. Not as there: the warm-up stops by the held-out label distribution term,
+    and the answer is that of averaged weights at the end of the main stage, where the authors
+    report the best epoch by the test labels; and P is not copied into U, which they do because
+    their U is what is left of one sample: here alpha is the share in U as it is.
+
+    The authors' setting is ``batches="natural", optimizer="adam", learning_rate=5e-4,
+    weight_decay=5e-3, batch_size=256, warmup=1``, with 60 epochs for each stage.
 
     Parameters
     ----------
@@ -189,6 +208,14 @@ class DistPUClassifier(LogisticClassifier):
         Steps of the warm-up, as a share of ``max_steps`` and in addition to them (the authors: 1).
     entropy_weight, mixup_weight, mixed_entropy_weight : float, default=0.004, 5.0, 0.04
         mu, nu and gamma; the authors' values for CIFAR-10.
+    batches : {"natural", "balanced"}, default="natural"
+        "natural" is the authors': batches have as many labelled positives as their share of all
+        samples, :math:`R_{lab}` is divided by 2 alpha, and the main stage takes all of its steps at
+        a constant rate (theirs falls to 0.7 of it): its label distribution term is least at the
+        beginning, and would stop it there. "balanced" batches hold as many of P as of U, which
+        draws the targets of mixed samples up; then the main stage stops by that term too.
+    weight_decay : float, default=0.0
+        Of Adam (``optimizer="adam"``), in the warm-up; a fifth of it in the main stage.
     **parameters
         As in :class:`vqpu.rivals.NaivePUClassifier`.
 
@@ -209,6 +236,8 @@ class DistPUClassifier(LogisticClassifier):
     entropy_weight: float = 0.004
     mixup_weight: float = 5.0
     mixed_entropy_weight: float = 0.04
+    batches: str = "natural"
+    weight_decay: float = 0.0
 
     alpha_: float = field(init=False)
     warmup_history_: History = field(init=False)
@@ -217,22 +246,57 @@ class DistPUClassifier(LogisticClassifier):
         super()._check_parameters()
         check_real("alpha", self.alpha, 0, 1, open_low=True, optional=True)
         check_real("warmup", self.warmup, 0, 1, open_low=True, open_high=False)
-        for name in ("entropy_weight", "mixup_weight", "mixed_entropy_weight"):
+        for name in ("entropy_weight", "mixup_weight", "mixed_entropy_weight", "weight_decay"):
             check_real(name, getattr(self, name), 0)
+        check_choice("batches", self.batches, ("natural", "balanced"))
+        if self.weight_decay > 0 and self.optimizer != "adam":
+            raise ParameterError(
+                f"weight_decay is Adam's. Got weight_decay={self.weight_decay} with "
+                f"optimizer={self.optimizer!r}: say optimizer='adam', or weight_decay=0."
+            )
+
+    def _settings(self, source: ArraySource) -> LogitSettings:
+        return super()._settings(source)._replace(is_natural=self.batches == "natural")
 
     def _train(self, training: LogitTraining) -> Trained:
         self.alpha_ = alpha = training.resolve_alpha(self.alpha, self.patience)
+        is_natural = self.batches == "natural"
+        divisor = 2 * alpha if is_natural else 1.0
         first = RiskRecipe(
-            partial(warmup_loss, alpha=alpha), partial(label_distribution_loss, alpha=alpha)
+            partial(warmup_loss, alpha=alpha, divisor=divisor),
+            partial(label_distribution_loss, alpha=alpha),
         )
-        warmup = training.run(first, patience=self.patience, stage=WARMUP, share=self.warmup)
+        warmup = training.run(
+            first,
+            patience=self.patience,
+            stage=WARMUP,
+            share=self.warmup,
+            make_optimizer=_decaying(training, self.weight_decay),
+        )
         self.warmup_history_ = warmup.history
-        weights = Weights(self.entropy_weight, self.mixup_weight, self.mixed_entropy_weight)
+        weights = Weights(
+            self.entropy_weight, self.mixup_weight, self.mixed_entropy_weight, divisor
+        )
         scores = torch.sigmoid(torch.from_numpy(training.logits(warmup.state)))
         result = training.run(
             _DistPURecipe(alpha, weights, scores),
             patience=self.patience,
-            rate=_MAIN_RATE,
+            rate=_MAIN_RATE * (_MEAN_OF_FALL if is_natural else 1.0),
             start=warmup.state,
+            schedule="constant" if is_natural else None,
+            to_the_end=is_natural,
+            make_optimizer=_decaying(training, _MAIN_DECAY * self.weight_decay),
         )
         return Trained(result, result.state)
+
+
+def _decaying(training: LogitTraining, decay: float) -> MakeOptimizer:
+    """Return what makes the optimiser of the settings with weight decay."""
+
+    def make(network: PooledLogit, rate: float) -> torch.optim.Optimizer:
+        optimizer = training.make_optimizer(network, rate)
+        for group in optimizer.param_groups:
+            group["weight_decay"] = decay
+        return optimizer
+
+    return make

@@ -14,11 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from vqpu.base._inference import encode_in_chunks
-from vqpu.base._parameters import check_integer, check_real, draw_seed
+from vqpu.base._parameters import check_choice, check_integer, check_real, draw_seed
 from vqpu.base._seeding import Stream, numpy_generator, torch_generator
 from vqpu.base._source import ArraySource, Layout
-from vqpu.estimators._encoder import blank_moment
-from vqpu.nn import Discriminator, EncoderEnsemble, Generator, evaluating, fold_batch_norm
+from vqpu.estimators._encoder import EncoderSpec, blank_ensemble, blank_moment
+from vqpu.nn import NORMS, Discriminator, EncoderEnsemble, Generator, evaluating, fold_batch_norm
+from vqpu.rivals._channel import NoisyLogit, blank_noisy_logit, draw_fields
 from vqpu.rivals._classifier import NetworkClassifier
 from vqpu.rivals._logit import LogitRule, PooledLogit
 from vqpu.rivals._training import LogitTraining
@@ -27,6 +28,7 @@ from vqpu.training import Changing, CheckResult, RowMaker, WeightAverage, descen
 # Adam's decay rates, as usual for GANs: more momentum lets the players circle each other.
 _BETAS = (0.5, 0.999)
 _GENERATOR_AVERAGE = 0.999
+_IMAGE_NOISE = 0.7  # of half the range of a channel: no stroke is lost in it, all texture is
 
 
 class GAN:
@@ -43,6 +45,8 @@ class GAN:
     seed : int
         Of the noise, with the step.
     device : torch.device
+    precision : {"float32", "bfloat16"}
+        What both players compute in while they are trained; weights are float32.
     """
 
     def __init__(
@@ -54,9 +58,10 @@ class GAN:
         learning_rate: float,
         seed: int,
         device: torch.device,
+        precision: str,
     ) -> None:
         self.generator, self.discriminator, self.average = generator, discriminator, average
-        self._seed, self._device = seed, device
+        self._seed, self._device, self._is_half = seed, device, precision == "bfloat16"
         self.generator_optimizer, self._discriminator_optimizer = (
             torch.optim.Adam(player.parameters(), lr=learning_rate, betas=_BETAS, fused=True)
             for player in (generator, discriminator)
@@ -78,8 +83,15 @@ class GAN:
             self.generator.latent_dim,
             generator=torch_generator(self._seed, Stream.NOISE, step),
         )
-        samples: Tensor = self.generator(noise.to(self._device))
+        with self._autocast():
+            samples: Tensor = self.generator(noise.to(self._device))
         return samples
+
+    def discriminate(self, x: Tensor) -> Tensor:
+        """Return the discriminator's logits, shape (n,)."""
+        with self._autocast():
+            logits: Tensor = self.discriminator(x)
+        return logits.float()
 
     def teach_discriminator(
         self, loss_of: Callable[..., Tensor], sets: list[Tensor], step: int
@@ -95,9 +107,12 @@ class GAN:
         step : int
         """
         # One pass over all sets: nothing in the discriminator looks across samples.
-        logits = self.discriminator(torch.cat([part.detach().double() for part in sets]))
-        loss = loss_of(*logits.split([len(part) for part in sets]))
+        logits = self.discriminate(torch.cat([part.detach().double() for part in sets]))
+        loss = loss_of(*torch.split(logits, [len(part) for part in sets]))
         return descend(self._discriminator_optimizer, loss, {"discriminator_loss": loss}, step)
+
+    def _autocast(self) -> torch.autocast:
+        return torch.autocast(self._device.type, torch.bfloat16, enabled=self._is_half)
 
 
 @contextmanager
@@ -127,7 +142,8 @@ def generator_scale(source: ArraySource, encoder: EncoderEnsemble) -> tuple[Tens
         middle, half = (low + high) / 2, (high - low) / 2
         return torch.from_numpy(middle).view(-1, 1, 1), torch.from_numpy(half).view(-1, 1, 1)
     normalizer: Any = encoder.normalizer
-    return normalizer.mean.clone(), normalizer.std * torch.from_numpy(high > low)
+    varies = torch.from_numpy(high > low).to(normalizer.std.device)
+    return normalizer.mean.clone(), normalizer.std * varies
 
 
 def make_gan(
@@ -161,6 +177,7 @@ def make_gan(
         learning_rate=learning_rate,
         seed=training.context.seed,
         device=device,
+        precision=training.settings.spec.precision,
     )
 
 
@@ -201,6 +218,8 @@ class GANClassifier(NetworkClassifier):
     latent_dim: int = 64
     gan_learning_rate: float = 2e-4
     optimizer: str = "adam"  # as every network of a GAN in the papers
+    noise: float | None = None
+    norm: str = "auto"
 
     generator_: Generator = field(init=False)
     _layout: Layout = field(init=False)
@@ -235,11 +254,47 @@ class GANClassifier(NetworkClassifier):
         super()._check_parameters()
         check_integer("latent_dim", self.latent_dim, 1)
         check_real("gan_learning_rate", self.gan_learning_rate, 0, open_low=True)
+        check_real("noise", self.noise, 0, optional=True)
+        check_choice("norm", self.norm, ("auto", *NORMS))
+
+    def _noise_of(self, shape: tuple[int, ...]) -> float:
+        """Return the channel's noise for samples of a shape; 0: there is no channel."""
+        if self.noise is None:
+            return _IMAGE_NOISE if len(shape) == 3 else 0.0
+        return float(self.noise)
+
+    def _spec(self, shape: tuple[int, ...], dropout: float, n_members: int) -> EncoderSpec:
+        spec = super()._spec(shape, dropout, n_members)
+        is_noisy = self._noise_of(shape) > 0
+        if is_noisy and self.encoder == "auto" and len(shape) == 3:
+            spec = spec._replace(encoder="dcgan")
+        if self.norm != "auto":
+            return spec._replace(norm=self.norm)
+        return spec._replace(norm="none" if is_noisy else "batch")
+
+    def _make_classifier(self, training: LogitTraining) -> PooledLogit:
+        """Build the network that learns P against generated samples, behind its channel."""
+        source, seed = training.context.source, training.context.seed
+        plain = training.make_network(seed)
+        noise = self._noise_of(source.sample_shape)
+        if noise == 0:
+            return plain
+        normalizer: Any = plain.encoder.normalizer
+        _, scale = generator_scale(source, plain.encoder)
+        sigma = (noise * scale.to(normalizer.std.device) / normalizer.std).float()
+        fields = draw_fields(source.sample_shape, seed).to(sigma.device)
+        return NoisyLogit(plain.encoder, self.vector_dim, sigma, fields).to(sigma.device)
 
     def _blank_modules(self) -> dict[str, nn.Module]:
         blank = blank_moment(self.input_shape_)
         generator = Generator(self.input_shape_, self.latent_dim, blank, blank.clone())
-        return {**super()._blank_modules(), "generator_": generator}
+        return {**self._blank_classifier(), "generator_": generator}
+
+    def _blank_classifier(self) -> dict[str, nn.Module]:
+        if self._noise_of(self.input_shape_) == 0:
+            return super()._blank_modules()
+        encoder = blank_ensemble(self._spec(self.input_shape_, self._dropout, self.n_members_))
+        return {"network_": blank_noisy_logit(encoder, self.vector_dim, self.input_shape_)}
 
     def _attach(self, modules: Mapping[str, Any], device: torch.device) -> None:
         super()._attach(modules, device)

@@ -43,6 +43,10 @@ class PooledLogit(nn.Module):
         """Return the logits of one member, shape (n,)."""
         return self._logits(self.encoder.forward_member(x, member))
 
+    def pool_member(self, x: Tensor, member: int) -> Tensor:
+        """Return the mean of one member's K vectors, shape (n, p)."""
+        return self.encoder.forward_member(x, member).mean(dim=-2)
+
     def forward_mixed(self, mix: Mix, first: Tensor, second: Tensor, member: int) -> Tensor:
         """Return the logits of one member for samples half-way between others, shape (n,).
 

@@ -13,7 +13,7 @@ from vqpu.base._parameters import check_real
 from vqpu.rivals._classifier import LogisticClassifier
 from vqpu.rivals._recipes import RiskRecipe
 from vqpu.rivals._training import LogitTraining, Trained
-from vqpu.rivals._upu import partial_risks
+from vqpu.rivals._upu import Loss, partial_risks
 
 
 def nnpu_risk(positive: Tensor, unlabeled: Tensor, alpha: float) -> Tensor:
@@ -33,7 +33,12 @@ def nnpu_risk(positive: Tensor, unlabeled: Tensor, alpha: float) -> Tensor:
 
 
 def nnpu_step_loss(
-    positive: Tensor, unlabeled: Tensor, alpha: float, beta: float, gamma: float
+    positive: Tensor,
+    unlabeled: Tensor,
+    alpha: float,
+    beta: float,
+    gamma: float,
+    loss: Loss = torch.sigmoid,
 ) -> Tensor:
     r"""Return what one step descends (Kiryo et al. 2017, algorithm 1).
 
@@ -56,8 +61,10 @@ def nnpu_step_loss(
         How far below 0 the risk of negatives may fall.
     gamma : float
         How fast to go back.
+    loss : callable
+        As in :func:`vqpu.rivals._upu.partial_risks`.
     """
-    parts = partial_risks(positive, unlabeled, alpha)
+    parts = partial_risks(positive, unlabeled, alpha, loss)
     is_impossible = parts.negative < -beta
     return torch.where(is_impossible, -gamma * parts.negative, parts.positive + parts.negative)
 

@@ -42,6 +42,17 @@ class ObserverGANClassifier(GANClassifier):
         Numbers of noise that a generated sample is made of.
     gan_learning_rate : float, default=0.0002
         Of generator and discriminator (Adam, decay rates 0.5 and 0.999), constant.
+    noise : float or None, default=None
+        Standard deviation of the Gaussian noise on whatever the observer sees, as a share of half
+        the range of an image's channel, of a column's standard deviation for vectors. None: 0.7
+        for images, none for vectors. 0 is the literal form, without a channel.
+    encoder : str or callable, default="auto"
+        Of the observer. "auto" is "dcgan" for images behind a channel: the convolutions of the
+        discriminator, and one vector of the whole image, as the mean over places that other
+        encoders end in sees texture first. Else as in :class:`vqpu.VQKMeansClassifier`.
+    norm : {"auto", "batch", "layer", "none"}, default="auto"
+        What "conv" and "mlp" normalise after every hidden layer: over the batch, over one sample,
+        or nothing. "auto" is "none" behind a channel and "batch" without.
     learning_rate : float, default=0.001
         Of the observer.
     max_steps : int, default=4000
@@ -49,7 +60,7 @@ class ObserverGANClassifier(GANClassifier):
     holdout : float, default=0.15
         Share of both sets that is never trained on. ``history_`` judges the observer on it;
         nothing is chosen by it.
-    encoder, n_vectors, vector_dim, dropout, augment, batch_size, optimizer, schedule, \
+    n_vectors, vector_dim, dropout, augment, batch_size, optimizer, schedule, \
     weight_average, max_epochs, check_every, random_state, device, verbose
         As in :class:`vqpu.VQKMeansClassifier`, of the observer. A batch is half labelled positives
         and half unlabelled samples, with as many generated ones.
@@ -77,6 +88,11 @@ class ObserverGANClassifier(GANClassifier):
     by, and converges late. The paper reports the mean over the last epochs; here the answer is
     that of averaged weights at the end.
 
+    The channel, noise and no batch norm in the observer, is no part of the paper. Without it the
+    observer tells generated from real samples, by their texture and by the statistics of a batch,
+    and calls every real image positive. In prediction the logit is the mean over four fixed
+    fields of noise.
+
     Where facts about the paper's form are missing, the choice here: one step of each network in
     turn, on the same generated samples; the weight of the penalty is 1; the observer has the
     encoder of the other methods here; the generator is a DCGAN's; the discriminator has no batch
@@ -99,26 +115,17 @@ class ObserverGANClassifier(GANClassifier):
         check_real("observer_weight", self.observer_weight, 0)
 
     def _train(self, training: LogitTraining) -> Trained:
-        context = training.context
-        observer = training.make_network(context.seed)
-        gan = make_gan(
-            training,
-            observer.encoder,
-            latent_dim=self.latent_dim,
-            learning_rate=self.gan_learning_rate,
-            spectral=False,
-        )
-        average = WeightAverage(observer, self.weight_average)
-        (feed,) = training.make_feeds(context.seed)
-        steps_per_epoch = feed.batches.steps_per_epoch
+        context, objective = training.context, self._make_objective(training)
+        observer, generator = objective.average.averaged, objective.gan.average.averaged
+        steps_per_epoch = objective.feed.batches.steps_per_epoch
         stage = Stage(
             self._title,
-            _Observed(observer, average, gan, feed, self.observer_weight),
-            training.make_optimizer(observer, self.learning_rate),
+            objective,
+            training.make_optimizer(objective.observer, self.learning_rate),
             FixedBudget(),
             # Both are kept of a check, so that they belong together however training ends.
-            nn.ModuleDict({"observer": average.averaged, "generator": gan.average.averaged}),
-            gan_checker(training, average.averaged, steps_per_epoch),
+            nn.ModuleDict({"observer": observer, "generator": generator}),
+            gan_checker(training, observer, steps_per_epoch),
             plan_budget(
                 steps_per_epoch,
                 max_steps=self.max_steps,
@@ -130,6 +137,19 @@ class ObserverGANClassifier(GANClassifier):
         result = run_stage(context, stage)
         self.generator_, self._layout = result.state["generator"], context.source.layout
         return Trained(result, result.state["observer"])
+
+    def _make_objective(self, training: LogitTraining) -> _Observed:
+        observer = self._make_classifier(training)
+        gan = make_gan(
+            training,
+            observer.encoder,
+            latent_dim=self.latent_dim,
+            learning_rate=self.gan_learning_rate,
+            spectral=False,
+        )
+        average = WeightAverage(observer, self.weight_average)
+        (feed,) = training.make_feeds(training.context.seed)
+        return _Observed(observer, average, gan, feed, self.observer_weight)
 
 
 class _Observed:
@@ -143,33 +163,33 @@ class _Observed:
         feed: Feed,
         observer_weight: float,
     ) -> None:
-        self._observer, self._average, self._gan, self._feed = observer, average, gan, feed
+        self.observer, self.average, self.gan, self.feed = observer, average, gan, feed
         self._weight = observer_weight
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
-        x, n_positive = self._feed.take(step)
+        x, n_positive = self.feed.take(step)
         positive, unlabeled = x[:n_positive], x[n_positive:]
-        generated = self._gan.generate(step, len(unlabeled))
-        terms = self._gan.teach_discriminator(discriminator_loss, [unlabeled, generated], step)
+        generated = self.gan.generate(step, len(unlabeled))
+        terms = self.gan.teach_discriminator(discriminator_loss, [unlabeled, generated], step)
         terms |= self._teach_generator(generated, step)
         both = torch.cat([positive.double(), generated.detach()])
-        loss = balanced_cross_entropy(self._observer.forward_member(both, 0), n_positive)
+        loss = balanced_cross_entropy(self.observer.forward_member(both, 0), n_positive)
         return loss, {"loss": loss, **{name: torch.tensor(v) for name, v in terms.items()}}
 
     def after_step(self, step: int) -> None:
-        self._average.update(step + 1)
-        self._gan.average.update(step + 1)
+        self.average.update(step + 1)
+        self.gan.average.update(step + 1)
 
     def changing(self) -> Changing:
-        modules, optimizers, _ = self._gan.changing()
-        own = {"observer": self._observer, "average": self._average.averaged}
-        generators = {"generator_optimizer": self._gan.generator_optimizer}
+        modules, optimizers, _ = self.gan.changing()
+        own = {"observer": self.observer, "average": self.average.averaged}
+        generators = {"generator_optimizer": self.gan.generator_optimizer}
         return Changing({**own, **modules}, {**generators, **optimizers})
 
     def _teach_generator(self, generated: Tensor, step: int) -> dict[str, float]:
-        gan = self._gan
-        with fixed(gan.discriminator, self._observer):
-            discriminated = gan.discriminator(generated)
-            observed = self._observer.forward_member(generated, 0)
+        gan = self.gan
+        with fixed(gan.discriminator, self.observer):
+            discriminated = gan.discriminate(generated)
+            observed = self.observer.forward_member(generated, 0)
             loss = observed_generator_loss(discriminated, observed, self._weight)
         return descend(gan.generator_optimizer, loss, {"generator_loss": loss}, step)

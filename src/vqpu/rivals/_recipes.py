@@ -8,9 +8,24 @@ import torch
 from torch import Tensor
 
 from vqpu.rivals._logit import PooledLogit, balanced_cross_entropy
-from vqpu.training import Changing, Feed, WeightAverage, encode_batches
+from vqpu.training import Changing, Feed, WeightAverage, encode_batches, holdout_auc
 
 Risk = Callable[[Tensor, Tensor], Tensor]  # logits of P, logits of U -> scalar
+
+
+def misordered_share(positive: Tensor, unlabeled: Tensor) -> Tensor:
+    """Return the share of (P, U) pairs in the wrong order, 1 - AUC.
+
+    What to judge a check by where there is no class prior: under SCAR it falls if and only if the
+    error of the order of positives and negatives does, whatever the border is.
+
+    Parameters
+    ----------
+    positive, unlabeled : Tensor of shape (n_p,) and (n_u,)
+        Logits.
+    """
+    arrays = (part.detach().cpu().double().numpy() for part in (positive, unlabeled))
+    return torch.tensor(1 - holdout_auc(*arrays), dtype=torch.float64)
 
 
 class NetworkObjective:

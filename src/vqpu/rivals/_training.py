@@ -20,6 +20,7 @@ from vqpu.training import (
     CheckResult,
     Feed,
     FitContext,
+    FixedBudget,
     RowMaker,
     Stage,
     StoppingRule,
@@ -51,6 +52,7 @@ class LogitSettings(NamedTuple):
     max_steps: int
     max_epochs: int | None
     check_every: int | None
+    is_natural: bool = False  # batches have P's share of all samples instead of one half
 
 
 class Trained(NamedTuple):
@@ -104,7 +106,7 @@ class LogitTraining(NamedTuple):
         return OPTIMIZERS[self.settings.optimizer](network.parameters(), rate)
 
     def make_feeds(self, seed: int) -> list[Feed]:
-        """Return the balanced batches of every member."""
+        """Return the batches of every member."""
         return make_feeds(
             self.context.source,
             self.context.split,
@@ -112,6 +114,7 @@ class LogitTraining(NamedTuple):
             augmentation=self.settings.augmentation,
             seed=seed,
             device=self.context.device,
+            is_natural=self.settings.is_natural,
         )
 
     def run(
@@ -123,10 +126,12 @@ class LogitTraining(NamedTuple):
         share: float = 1.0,
         rate: float = 1.0,
         start: PooledLogit | None = None,
+        schedule: str | None = None,
+        to_the_end: bool = False,
         make_optimizer: MakeOptimizer | None = None,
         rule_of: Callable[[PooledLogit], LogitRule] = lambda _: LogitRule(),
     ) -> TrainingResult:
-        """Train a network by a recipe; it stops by the held-out judgement.
+        """Train a network by a recipe; it stops by the held-out judgement unless told otherwise.
 
         Parameters
         ----------
@@ -140,6 +145,10 @@ class LogitTraining(NamedTuple):
             Share of the learning rate.
         start : PooledLogit or None
             Whose weights to begin with.
+        schedule : str or None
+            Of the learning rate; None: by the settings.
+        to_the_end : bool
+            Whether to take all steps and keep the last check, whatever it is judged to be.
         make_optimizer : callable or None
             Of the network and the learning rate; None: by the settings.
         rule_of : callable
@@ -155,7 +164,7 @@ class LogitTraining(NamedTuple):
             max_steps=settings.max_steps,
             max_epochs=settings.max_epochs,
             check_every=settings.check_every,
-            schedule=settings.schedule,
+            schedule=schedule or settings.schedule,
         )
         max_steps = max(1, round(share * budget.max_steps))
         budget = budget._replace(
@@ -172,7 +181,7 @@ class LogitTraining(NamedTuple):
                 settings.title,
                 recipe.make_objective(network, average, feeds, max_steps),
                 optimizer,
-                StoppingRule("holdout-loss", patience),
+                FixedBudget() if to_the_end else StoppingRule("holdout-loss", patience),
                 average.averaged,
                 lambda step, terms: checker.check(step, terms, stage),
                 budget,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, NamedTuple
@@ -30,12 +31,17 @@ class PartialRisks(NamedTuple):
     negative: Tensor
 
 
-def partial_risks(positive: Tensor, unlabeled: Tensor, alpha: float) -> PartialRisks:
-    r"""Return the two parts of the PU risk for the sigmoid loss.
+Loss = Callable[[Tensor], Tensor]  # of calling a sample negative, by its logit
 
-    .. math:: \alpha \hat R_p^+ = \frac{\alpha}{n_p} \sum_P \sigma(-f(x)), \qquad
+
+def partial_risks(
+    positive: Tensor, unlabeled: Tensor, alpha: float, loss: Loss = torch.sigmoid
+) -> PartialRisks:
+    r"""Return the two parts of the PU risk, l being the sigmoid loss or another.
+
+    .. math:: \alpha \hat R_p^+ = \frac{\alpha}{n_p} \sum_P l(-f(x)), \qquad
         \hat R_u^- - \alpha \hat R_p^- =
-        \frac{1}{n_u} \sum_U \sigma(f(x)) - \frac{\alpha}{n_p} \sum_P \sigma(f(x))
+        \frac{1}{n_u} \sum_U l(f(x)) - \frac{\alpha}{n_p} \sum_P l(f(x))
 
     Parameters
     ----------
@@ -43,9 +49,11 @@ def partial_risks(positive: Tensor, unlabeled: Tensor, alpha: float) -> PartialR
         Logits f(x).
     alpha : float
         Share of positives in U, the papers' class prior pi.
+    loss : callable
+        l, which grows with the logit.
     """
-    risk_of_negatives = torch.sigmoid(unlabeled).mean() - alpha * torch.sigmoid(positive).mean()
-    return PartialRisks(alpha * torch.sigmoid(-positive).mean(), risk_of_negatives)
+    risk_of_negatives = loss(unlabeled).mean() - alpha * loss(positive).mean()
+    return PartialRisks(alpha * loss(-positive).mean(), risk_of_negatives)
 
 
 def upu_risk(positive: Tensor, unlabeled: Tensor, alpha: float) -> Tensor:

@@ -52,6 +52,7 @@ def make_feeds(
     augmentation: Augmentation,
     seed: int,
     device: torch.device,
+    is_natural: bool = False,
 ) -> list[Feed]:
     """Return a feed of balanced batches for every member, each with a seed of its own.
 
@@ -64,11 +65,14 @@ def make_feeds(
     augmentation : Augmentation
     seed : int
     device : torch.device
+    is_natural : bool
+        Whether a batch has as many labelled positives as their share of all samples instead.
     """
     feeds = []
     for member in range(split.n_members):
         own_seed = derive_seed(seed, Stream.MEMBER, member)
-        batches = BalancedBatches(*split.training_sets(member), batch_size, own_seed)
+        sets = split.training_sets(member)
+        batches = BalancedBatches(*sets, batch_size, own_seed, is_natural=is_natural)
         feeds.append(Feed(source, batches, augmentation, own_seed, device))
     return feeds
 

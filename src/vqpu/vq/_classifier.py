@@ -76,7 +76,7 @@ class VQKMeansClassifier(
 
     Parameters
     ----------
-    encoder : {"auto", "network", "conv", "vqvae", "mlp", "trees"} or callable, default="auto"
+    encoder : {"auto", "network", "conv", "vqvae", "dcgan", "mlp", "trees"} or callable
         "auto" takes "conv" for images (in the paper's variant "vqvae", a VQ-VAE's encoder without
         batch norm and dropout) and "trees" for vectors: boosted trees, a vector a member, which
         take seconds, missing values and categories. "network" takes "mlp" for vectors, and so does
