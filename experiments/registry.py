@@ -36,6 +36,7 @@ STUDIES = {
     "small-images": "studies.small_images.ITEM",
     "encoders": "studies.encoders.ITEM",
     "tables": "studies.tables.ITEM",
+    "review": "studies.review.ITEM",
     "metrics": "studies.metrics.ITEM",
     "priors": "studies.priors.ITEM",
     "gaussians": "studies.gaussians.ITEM",

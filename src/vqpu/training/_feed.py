@@ -68,7 +68,8 @@ def make_feeds(
     feeds = []
     for member in range(split.n_members):
         own_seed = derive_seed(seed, Stream.MEMBER, member)
-        batches = BalancedBatches(*split.training_sets(member), batch_size, own_seed)
+        sets, negatives = split.training_sets(member), split.training_negatives(member)
+        batches = BalancedBatches(*sets, batch_size, own_seed, negatives)
         feeds.append(Feed(source, batches, augmentation, own_seed, device))
     return feeds
 

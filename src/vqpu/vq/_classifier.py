@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from torch import nn
 
-from vqpu.base._labels import PULabels
+from vqpu.base._labels import PULabels, check_known_labels
 from vqpu.base._precision import resolve_precision
 from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource
@@ -290,6 +290,8 @@ class VQKMeansClassifier(
         checkpoint_dir: str | os.PathLike[str] | None = None,
         on_interrupt: str = "raise",
         groups: ArrayLike | None = None,
+        known_negatives: ArrayLike | None = None,
+        confirmed_positives: ArrayLike | None = None,
     ) -> Self:
         """Train the encoder, cluster the unlabelled samples and name the positive cluster.
 
@@ -310,6 +312,18 @@ class VQKMeansClassifier(
         groups : array-like of shape (n,) or None
             Which samples belong together, such as rows of one patient: an encoder that is kept
             from one of them is kept from all, so that held-out scores are not too good.
+        known_negatives : array-like of bool, shape (n,), or None
+            Samples that are known to be negative; ``y`` does not call them positive. They are
+            drawn to the unlabelled anchor, each with the weight of a labelled positive (all
+            together at most half of what is drawn there), count as hidden positives nowhere (not
+            in ``alpha_``, ``positive_share_`` or the clusters), and correct the border; the
+            nearer centre of the paper's decision has none to correct. On their own they should be
+            a random sample of the negatives.
+        confirmed_positives : array-like of bool, shape (n,), or None
+            Of the labelled positives those that a review found among the unlabelled samples, as
+            it found ``known_negatives``. They are trained on as others are, but whoever reviews
+            the top of a list finds the easy ones: alpha and the border are estimated as if they
+            were unlabelled still, and then corrected by all labels of the review.
 
         Returns
         -------
@@ -319,9 +333,10 @@ class VQKMeansClassifier(
         request = FitRequest(callback, checkpoint_dir, on_interrupt, groups)
         request.check()
         source, labels = check_training_data(self, X, y)
+        known = check_known_labels(known_negatives, confirmed_positives, labels.is_positive)
         settings = self._settings(source)
         with opened_fit(
-            self, source, labels, settings.spec, request, holdout=self.holdout
+            self, source, labels, settings.spec, request, holdout=self.holdout, known=known
         ) as context:
             context, settings = within_seconds(context, settings, self.max_seconds)
             if settings.trees is None:
