@@ -1,0 +1,107 @@
+"""``vqpu review``: the review is opened, then served until Ctrl-C."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+from typing import NamedTuple
+
+from vqpu.errors import MissingDependencyError, UsageError
+from vqpu.review._session import ReviewRequest, open_review
+
+_LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+
+class Place(NamedTuple):
+    """Where the page is served.
+
+    Attributes
+    ----------
+    host : str
+        127.0.0.1 unless somebody asked for another.
+    port : int
+        0 takes a free one.
+    opens_browser : bool
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    opens_browser: bool = True
+
+
+def serve_review(
+    request: ReviewRequest, place: Place, reviewer: str, report: Callable[[str], None]
+) -> None:
+    """Open a review and serve its page until Ctrl-C.
+
+    Parameters
+    ----------
+    request : ReviewRequest
+    place : Place
+    reviewer : str
+        Who decides, until the page is told otherwise.
+    report : callable
+        Shows a line to the user.
+    """
+    check_installed()
+    import uvicorn
+
+    from vqpu.review._server import make_app, new_token
+
+    listening = _listen(place)
+    host, port = place.host, listening.getsockname()[1]
+    review = open_review(request)
+    report(
+        f"{len(review.items):,} samples, {review.n_decided:,} decided; decisions go to "
+        f"{request.decisions}."
+    )
+    if review.n_foreign:
+        report(f"{review.n_foreign} decisions in it are on other samples and stay as they are.")
+    token = new_token()
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{port}/{token}/"
+    names = {*_LOOPBACK, "[::1]", shown} if host in _LOOPBACK else {shown}
+    app = make_app(
+        review, token=token, hosts={f"{name}:{port}" for name in names}, reviewer=reviewer
+    )
+    if host not in _LOOPBACK:
+        report(
+            f"Others on the network can open this page if they know its address: {host} is not "
+            "this machine alone, and nothing is encrypted."
+        )
+    report(f"{address}  (Ctrl-C ends)")
+    if place.opens_browser:
+        threading.Timer(0.5, webbrowser.open, [address]).start()
+    # The token must not stand in a log of addresses.
+    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def check_installed() -> None:
+    """Raise unless the packages of the extra are there."""
+    from importlib.util import find_spec
+
+    lacking = [name for name in ("fastapi", "uvicorn", "pyarrow") if find_spec(name) is None]
+    if lacking:
+        raise MissingDependencyError(
+            f"vqpu review needs {' and '.join(lacking)}: pip install 'vqpu[review]'."
+        )
+
+
+def _listen(place: Place) -> socket.socket:
+    """Return a socket before anything is read: a port that is taken costs nothing."""
+    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((place.host, place.port))
+    except (OSError, OverflowError) as error:
+        listening.close()
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(
+            f"{place.host} port {place.port} cannot be listened on: {reason}. Choose another "
+            "--host or --port."
+        ) from error
+    return listening
