@@ -154,6 +154,8 @@ def _was_cut_off(line: bytes) -> bool:
     """Return whether a line is the beginning of an entry."""
     try:
         json.loads(line)
+    except RecursionError:
+        return False
     except ValueError:
         return line.startswith(b'{"id"'[: len(line)])
     return False

@@ -85,10 +85,12 @@ def make_strata(probabilities: Floats, n_strata: int = N_STRATA) -> Ints:
     n_strata : int
         At most.
     """
+    if not len(probabilities):
+        return np.empty(0, dtype=np.int64)
     order = np.argsort(probabilities, kind="stable")
     doubt = np.maximum(np.sqrt(probabilities * (1 - probabilities)), _LEAST_DOUBT)[order]
     grown = np.cumsum(doubt)
-    n_strata = min(n_strata, max(1, len(order)))
+    n_strata = min(n_strata, len(order))
     of_sorted = np.minimum((grown - doubt / 2) / grown[-1] * n_strata, n_strata - 1)
     strata = np.empty(len(order), dtype=np.int64)
     strata[order] = of_sorted.astype(np.int64)

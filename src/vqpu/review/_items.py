@@ -68,7 +68,7 @@ class Items(NamedTuple):
 def _fits(name: Any, kind: Any) -> bool:
     import pyarrow as pa
 
-    return isinstance(name, int) == pa.types.is_integer(kind)
+    return isinstance(name, int) == bool(pa.types.is_integer(kind))
 
 
 def require_pyarrow() -> Any:

@@ -32,7 +32,7 @@ class DecisionLog:
         self._file_lock = FileLock(f"{path}.lock")
         self._entries: dict[str, Entry] = {}
         self._stop = 0
-        self.n_torn = 0
+        self._counting: dict[Any, Decision] = {}
         try:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         except OSError as error:
@@ -48,7 +48,7 @@ class DecisionLog:
         """Return the decisions that count, by the name of their item; others' included."""
         with self._thread_lock, self._file_lock:
             self._catch_up()
-            return effective(self._entries.values())
+            return self._counting
 
     def add(self, **decision: Any) -> Decision:
         """Write a decision and return it once it is on the disk; one of the same id only once.
@@ -97,9 +97,10 @@ class DecisionLog:
         if os.fstat(self._handle).st_size == self._stop:
             return
         found = read_entries(self._path, self._stop)
-        self._entries |= {entry.id: entry for entry in found.entries}
-        self.n_torn += found.n_torn
         self._stop = found.stop
+        if found.entries:
+            self._entries |= {entry.id: entry for entry in found.entries}
+            self._counting = effective(self._entries.values())
 
     def _append(self, entry: Entry) -> None:
         line = json.dumps(entry._asdict(), allow_nan=False).encode() + b"\n"

@@ -50,8 +50,15 @@ class RowStore:
         self._shape: tuple[int, ...] = ()
         self._dtype: np.dtype[Any] = np.dtype(np.float32)
         self._arrived = threading.Condition()
-        self._is_finished = False
-        threading.Thread(target=self._read, name="vqpu-rows", daemon=True).start()
+        self._is_finished = self._is_closing = False
+        self._reader = threading.Thread(target=self._read, name="vqpu-rows", daemon=True)
+        self._reader.start()
+
+    def close(self) -> None:
+        """Stop reading and drop the file."""
+        self._is_closing = True
+        self._reader.join()
+        self._file.close()
 
     def row(self, place: int) -> Row | None:
         """Return a row, None if it cannot be read, or has not been yet.
@@ -76,6 +83,8 @@ class RowStore:
     def _read(self) -> None:
         try:
             for chunk in self._open_chunks():
+                if self._is_closing:
+                    break
                 self._take(chunk)
         except (VqpuError, OSError):
             pass  # rows that are not there are shown as such; scores and names are

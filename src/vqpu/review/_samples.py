@@ -88,6 +88,11 @@ class SampleViewer:
         self._pictures = lru_cache(256)(self._make_picture)
         self._details = lru_cache(256)(self._make_details)
 
+    def close(self) -> None:
+        """Drop what was read of the input."""
+        if self._rows is not None:
+            self._rows.close()
+
     @property
     def shows_pictures(self) -> bool:
         """Whether samples are pictures."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from vqpu.errors import MissingDependencyError, UsageError
-from vqpu.review._session import ReviewRequest, open_review
+from vqpu.review._session import Review, ReviewRequest, open_review
 
 _LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
@@ -51,32 +51,37 @@ def serve_review(
     from vqpu.review._server import make_app, new_token
 
     listening = _listen(place)
-    host, port = place.host, listening.getsockname()[1]
-    review = open_review(request)
+    token = new_token()
+    shown = f"[{place.host}]" if ":" in place.host else place.host
+    port = listening.getsockname()[1]
+    names = {*_LOOPBACK, "[::1]"} if place.host in _LOOPBACK else {shown}
+    with listening, open_review(request) as review:
+        _introduce(review, request, place, report)
+        hosts = {f"{name}:{port}" for name in names}
+        app = make_app(review, token=token, hosts=hosts, reviewer=reviewer)
+        address = f"http://{shown}:{port}/{token}/"
+        report(f"{address}  (Ctrl-C ends)")
+        if place.opens_browser:
+            threading.Timer(0.5, webbrowser.open, [address]).start()
+        # The token must not stand in a log of addresses.
+        config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _introduce(
+    review: Review, request: ReviewRequest, place: Place, report: Callable[[str], None]
+) -> None:
     report(
         f"{len(review.items):,} samples, {review.n_decided:,} decided; decisions go to "
         f"{request.decisions}."
     )
     if review.n_foreign:
         report(f"{review.n_foreign} decisions in it are on other samples and stay as they are.")
-    token = new_token()
-    shown = f"[{host}]" if ":" in host else host
-    address = f"http://{shown}:{port}/{token}/"
-    names = {*_LOOPBACK, "[::1]", shown} if host in _LOOPBACK else {shown}
-    app = make_app(
-        review, token=token, hosts={f"{name}:{port}" for name in names}, reviewer=reviewer
-    )
-    if host not in _LOOPBACK:
+    if place.host not in _LOOPBACK:
         report(
-            f"Others on the network can open this page if they know its address: {host} is not "
-            "this machine alone, and nothing is encrypted."
+            f"Others on the network can open this page if they know its address: {place.host} is "
+            "not this machine alone, and nothing is encrypted."
         )
-    report(f"{address}  (Ctrl-C ends)")
-    if place.opens_browser:
-        threading.Timer(0.5, webbrowser.open, [address]).start()
-    # The token must not stand in a log of addresses.
-    config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
-    uvicorn.Server(config).run(sockets=[listening])
 
 
 def check_installed() -> None:

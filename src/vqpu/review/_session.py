@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +55,7 @@ class ReviewRequest(NamedTuple):
 
 
 class Review:
-    """Items, queues, decisions and the audit, as the server asks for them.
+    """Items, queues, decisions and the audit, as the server asks for them; used by ``with``.
 
     Parameters
     ----------
@@ -73,6 +73,13 @@ class Review:
         self._places: dict[Any, int] = {}
         here, foreign = self.decided()
         self.n_decided, self.n_foreign = len(here), len(foreign)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.viewer.close()
+        self.log.close()
 
     def decided(self) -> tuple[dict[int, Decision], list[Decision]]:
         """Return the decisions that count by place, and those on items that are not here."""
