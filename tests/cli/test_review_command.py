@@ -173,11 +173,14 @@ def test_review__served__answers_on_loopback_until_ctrl_c(table: Path, tmp_path:
     command = [sys.executable, "-m", "vqpu", "review", str(table), str(table.parent / "data.csv"),
                "--decisions", str(tmp_path / "d.jsonl"), "--no-browser"]  # fmt: skip
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        lines = [child.stdout.readline() for _ in range(2)]
-        found = re.search(r"http://127\.0\.0\.1:\d+/\S{32}/", lines[1])
-        assert found, lines
-        with urllib.request.urlopen(f"{found[0]}api/progress", timeout=20) as answer:
-            assert json.load(answer)["n_items"] == 240
-        child.send_signal(signal.SIGINT)
-        assert child.wait(20) in (0, 130, -signal.SIGINT)
+        try:
+            assert child.stdout is not None
+            lines = [child.stdout.readline() for _ in range(2)]
+            found = re.search(r"http://127\.0\.0\.1:\d+/\S{32}/", lines[1])
+            assert found, lines
+            with urllib.request.urlopen(f"{found[0]}api/progress", timeout=60) as answer:
+                assert json.load(answer)["n_items"] == 240
+            child.send_signal(signal.SIGINT)
+            assert child.wait(60) in (0, 130, -signal.SIGINT)
+        finally:
+            child.kill()

@@ -17,7 +17,11 @@ from vqpu.review._guard import App, Guard
 from vqpu.review._queues import QUEUES
 from vqpu.review._session import Review
 
-_STATIC = {"review.js": "text/javascript", "review.css": "text/css"}
+_STATIC = {
+    "review.js": "text/javascript",
+    "review.css": "text/css",
+    "icon.svg": "image/svg+xml",
+}
 _MOST_AHEAD = 64
 
 QueueName = Literal["likely", "doubtful", "audit", "labeled"]

@@ -6,6 +6,7 @@ import socket
 import threading
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
 from vqpu.errors import MissingDependencyError, UsageError
@@ -65,7 +66,9 @@ def serve_review(
             threading.Timer(0.5, webbrowser.open, [address]).start()
         # The token must not stand in a log of addresses.
         config = uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off")
-        uvicorn.Server(config).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # the way to end it
+            uvicorn.Server(config).run(sockets=[listening])
+        report(f"Ended. Every decision is in {request.decisions}.")
 
 
 def _introduce(
@@ -102,6 +105,7 @@ def _listen(place: Place) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((place.host, place.port))
+        listening.listen()  # who opens the address at once waits until it is answered
     except (OSError, OverflowError) as error:
         listening.close()
         reason = getattr(error, "strerror", None) or error

@@ -159,7 +159,7 @@ function showDetails(told) {
       image.addEventListener("error", () => image.remove());
       figure.append(image);
     }
-    figure.append(make("figcaption", one.name));
+    figure.append(make("figcaption", one.has_picture ? one.name.split("/").pop() : one.name));
     if (one.cells.length) figure.append(cellTable(one.cells.slice(0, 12)));
     near.append(figure);
   }
