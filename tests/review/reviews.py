@@ -21,6 +21,8 @@ ORIGIN = {"origin": f"http://{HOST}"}
 MODEL = "0" * 64
 XSS = "<script>document.title='owned'</script><img src=x onerror=alert(1)>\"'&"
 
+NO_PICTURES: dict[int, bytes] = {}
+
 
 class PlainViewer(SampleViewer):
     """Shows rows of two cells, without a model."""
@@ -39,10 +41,10 @@ class PlainViewer(SampleViewer):
         return [("<b>column</b>", XSS), ("place", str(place))]
 
     def picture(self, place: int) -> bytes | None:
-        return {}.get(place)
+        return NO_PICTURES.get(place)
 
     def neighbour_picture(self, sample: int) -> bytes | None:
-        return {}.get(sample)
+        return NO_PICTURES.get(sample)
 
     def details(self, place: int) -> Details:
         return Details([f"{XSS} {place}"], [], [])

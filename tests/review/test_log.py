@@ -148,10 +148,18 @@ def test_log__folder_missing_or_disk_full__said(tmp_path: Path, monkeypatch: Any
 
 
 def test_add__flushed_to_the_disk_before_it_returns(tmp_path: Path, monkeypatch: Any) -> None:
-    log, calls = DecisionLog(tmp_path / "d.jsonl", "m"), []
-    write, sync = os.write, os.fsync
-    monkeypatch.setattr(os, "write", lambda *a: (calls.append("write"), write(*a))[1])
-    monkeypatch.setattr(os, "fsync", lambda *a: (calls.append("fsync"), sync(*a))[1])
+    log = DecisionLog(tmp_path / "d.jsonl", "m")
+    calls: list[str] = []
+
+    def noting(name: str, call: Any) -> Any:
+        def noted(*arguments: Any) -> Any:
+            calls.append(name)
+            return call(*arguments)
+
+        return noted
+
+    monkeypatch.setattr(os, "write", noting("write", os.write))
+    monkeypatch.setattr(os, "fsync", noting("fsync", os.fsync))
     add(log, 1, "a")
     assert calls == ["write", "fsync"]
 

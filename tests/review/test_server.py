@@ -227,5 +227,5 @@ def test_million_items__opened__small_and_quick(tmp_path: Path) -> None:
     assert review.waiting("audit", 8, set())
     assert time.process_time() - started < 4.0, "0.6 s on a quiet core"
     held = sum(order.nbytes for order in review.queues.orders.values())
-    assert held <= 4 * 8 * n
+    assert held <= 4 * 4 * n
     assert pa.total_allocated_bytes() - before < 1 << 20

@@ -129,13 +129,7 @@ def read_scores(path: str | Path, name_column: str, label: str | None, positive:
             f"{path} must end in {' or '.join(_SCORE_ENDINGS)}: give a file that "
             "vqpu predict wrote."
         )
-    table = _read_columns(path)
-    for column in (name_column, "score"):
-        if column not in table.column_names:
-            raise InputError(
-                f"{path} has no column {column!r}. Give a file that vqpu predict wrote with this "
-                "model."
-            )
+    table = _read_columns(path, [name_column, "score"], label)
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -160,13 +154,29 @@ def _names(column: Any) -> Any:
     return column.cast(pa.string())
 
 
-def _read_columns(path: Path) -> Any:
+def _read_columns(path: Path, needed: list[str], label: str | None) -> Any:
+    """Return the columns that are needed, and that of labels if it is there; no other is read."""
     import pyarrow as pa
     from pyarrow import csv, parquet
 
     try:
-        if path.suffix.lower() == ".parquet":
-            return parquet.read_table(path)
-        return csv.read_csv(path)
+        is_parquet = path.suffix.lower() == ".parquet"
+        if is_parquet:
+            there = parquet.read_schema(path).names
+        else:
+            with csv.open_csv(path) as stream:
+                there = stream.schema.names
+        for column in needed:
+            if column not in there:
+                raise InputError(
+                    f"{path} has no column {column!r}. Give a file that vqpu predict wrote with "
+                    "this model."
+                )
+        wanted = [*needed, *([label] if label in there else [])]
+        if is_parquet:
+            return parquet.read_table(path, columns=wanted)
+        return csv.read_csv(path, convert_options=csv.ConvertOptions(include_columns=wanted))
     except (OSError, pa.ArrowInvalid) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path} cannot be read: {str(error)[:200]}.") from error

@@ -12,6 +12,7 @@ from vqpu.review._audit import audit_order, make_strata, stratum_weights
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Places = NDArray[np.int32]  # there may be millions of them, in every queue
 Flags = NDArray[np.bool_]
 
 # Names and what the page says of them; "audit" alone has sampling weights.
@@ -37,8 +38,8 @@ class Queues(NamedTuple):
         How many samples one of each stratum stands for, 1 on average.
     """
 
-    orders: dict[str, Ints]
-    unlabeled: Ints
+    orders: dict[str, Places]
+    unlabeled: Places
     strata: Ints
     weights: Floats
 
@@ -63,8 +64,9 @@ def make_queues(scores: Floats, is_labeled: Flags, seed: int) -> Queues:
         Of the audit.
     """
     has_score = np.isfinite(scores)
-    unlabeled = np.flatnonzero(has_score & ~is_labeled)
-    labeled = np.flatnonzero(has_score & is_labeled)
+    unlabeled, labeled = (
+        np.flatnonzero(has_score & part).astype(np.int32) for part in (~is_labeled, is_labeled)
+    )
     own = scores[unlabeled]
     strata = make_strata(positive_probability(own))
     orders = {
