@@ -35,9 +35,9 @@ def rows(first: int, stop: int, n: int = N_POSITIVE + N_HIDDEN + N_NEGATIVE) -> 
 
 
 def small(encoder: str, **parameters: Any) -> VQKMeansClassifier:
-    return VQKMeansClassifier(encoder=encoder, max_steps=40, random_state=0, n_rounds=2).set_params(
-        **parameters
-    )
+    sizes: dict[str, Any] = {"codebook_size": 16, "vector_dim": 8, "n_vectors": 4, "max_steps": 40}
+    model = VQKMeansClassifier(encoder=encoder, random_state=0, n_rounds=2, **sizes)
+    return model.set_params(**parameters)
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,9 @@ def test_correction__border_one_too_low__moved_whatever_was_looked_at(chosen: An
     assert -shift / scale == pytest.approx(1.0, abs=0.2)
 
 
-@pytest.mark.parametrize("encoder", ["trees", "mlp"])
-@pytest.mark.parametrize("n_members", [1, 5])
+@pytest.mark.parametrize(
+    ("encoder", "n_members"), [("trees", 1), ("trees", 5), ("mlp", 1), ("mlp", 5)]
+)
 def test_fit__known_negatives__not_among_the_unlabelled(encoder: str, n_members: int) -> None:
     X, y, is_negative = make_data()
     known = is_negative & rows(190, 220)
