@@ -38,6 +38,7 @@ STUDIES = {
     "encoders": "studies.encoders.ITEM",
     "doubt": "studies.doubt.ITEM",
     "tables": "studies.tables.ITEM",
+    "review": "studies.review.ITEM",
     "metrics": "studies.metrics.ITEM",
     "priors": "studies.priors.ITEM",
     "gaussians": "studies.gaussians.ITEM",

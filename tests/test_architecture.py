@@ -38,7 +38,8 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "base", "persistence", "priors", "training", "estimators", "vq", "rivals",
         "files", "datasets",
     },
-    "cli": {"", "errors", "base", "persistence", "files", "datasets", "report"},
+    "review": {"errors", "persistence", "priors", "files", "report"},
+    "cli": {"", "errors", "base", "persistence", "files", "datasets", "report", "review"},
     "__main__": {"cli"},
 }  # fmt: skip
 
@@ -59,7 +60,18 @@ FORBIDDEN: dict[str, set[str]] = {
     "base/_two_means": {"torch", "sklearn"},
     "base/_wrapped": {"torch"},
     "priors": {"torch"},
-    "cli": {"torch", "sklearn", "pyarrow", "matplotlib", "PIL", "numpy", "jinja2"},
+    "review": {"torch", "sklearn"},
+    "cli": {
+        "torch",
+        "sklearn",
+        "pyarrow",
+        "matplotlib",
+        "PIL",
+        "numpy",
+        "jinja2",
+        "fastapi",
+        "uvicorn",
+    },
 }
 
 NOWHERE = {"pickle", "joblib", "dill", "cloudpickle", "shelve", "marshal"}
@@ -145,6 +157,8 @@ def test_import_vqpu__loads_nothing_heavy() -> None:
         ["explain", "--help"],
         ["compare", "--help"],
         ["report", "--help"],
+        ["review", "--help"],
+        ["review", "export", "--help"],
     ],
 )
 def test_help__loads_neither_torch_nor_scikit_learn(arguments: list[str]) -> None:
@@ -153,7 +167,17 @@ def test_help__loads_neither_torch_nor_scikit_learn(arguments: list[str]) -> Non
         "with contextlib.redirect_stdout(io.StringIO()):\n"
         f"    assert main({arguments!r}) == 0"
     )
-    heavy = {"torch", "sklearn", "matplotlib", "numpy", "pyarrow", "PIL", "onnx", "jinja2"}
+    heavy = {
+        "torch",
+        "sklearn",
+        "matplotlib",
+        "numpy",
+        "pyarrow",
+        "PIL",
+        "onnx",
+        "jinja2",
+        "fastapi",
+    }
     assert not loaded_after(code) & heavy
 
 

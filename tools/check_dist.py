@@ -12,7 +12,13 @@ from email.message import Message
 from email.parser import Parser
 from pathlib import Path
 
-NEEDED = ("vqpu/py.typed", "vqpu/report/page.html.jinja", "vqpu/cli/__init__.py")
+NEEDED = (
+    "vqpu/py.typed",
+    "vqpu/report/page.html.jinja",
+    "vqpu/review/page.html.jinja",
+    "vqpu/review/review.js",
+    "vqpu/cli/__init__.py",
+)
 FIELDS = ("Name", "Version", "Summary", "License-Expression", "Requires-Python", "Keywords")
 _LARGEST = 1_000_000  # bytes; the package is code, and records or data would make it larger
 

@@ -46,6 +46,22 @@ class PULabels(NamedTuple):
         )
 
 
+class KnownLabels(NamedTuple):
+    """What is known of samples beyond ``y``.
+
+    Attributes
+    ----------
+    is_negative : ndarray of bool, shape (n_samples,)
+        Known negatives; ``y`` calls none of them positive.
+    is_confirmed : ndarray of bool, shape (n_samples,), or None
+        Labelled positives that were found by looking at unlabelled samples, as the known
+        negatives were. None: known negatives come from elsewhere, or were drawn at random.
+    """
+
+    is_negative: NDArray[np.bool_]
+    is_confirmed: NDArray[np.bool_] | None = None
+
+
 def encode_pu_labels(y: NDArray[Any]) -> PULabels:
     """Split a two-valued ``y`` into labelled positives and unlabelled samples.
 
@@ -73,6 +89,66 @@ def encode_pu_labels(y: NDArray[Any]) -> PULabels:
             "mark the labelled positives. Use 1 for them and 0 for unlabelled samples."
         )
     return PULabels(inverse.astype(bool), classes)
+
+
+def check_known_labels(
+    known_negatives: ArrayLike | None,
+    confirmed_positives: ArrayLike | None,
+    is_positive: NDArray[np.bool_],
+) -> KnownLabels | None:
+    """Return what two masks of rows say, None if both are None; refuse what contradicts ``y``.
+
+    Parameters
+    ----------
+    known_negatives, confirmed_positives : array-like of bool, shape (n_samples,), or None
+    is_positive : ndarray of bool, shape (n_samples,)
+        Labelled positives.
+    """
+    if known_negatives is None and confirmed_positives is None:
+        return None
+    n_samples = len(is_positive)
+    is_negative = _row_mask("known_negatives", known_negatives, n_samples)
+    is_confirmed = _row_mask("confirmed_positives", confirmed_positives, n_samples)
+    if both := int((is_negative & is_positive).sum()):
+        raise InputError(
+            f"known_negatives marks {both} samples that y calls positive. A sample is one or the "
+            "other: correct y or the mask."
+        )
+    if others := int((is_confirmed & ~is_positive).sum()):
+        raise InputError(
+            f"confirmed_positives marks {others} samples that y does not call positive. Mark them "
+            "in y as well: they are labelled positives now."
+        )
+    if not (is_positive & ~is_confirmed).any():
+        raise InputError(
+            "confirmed_positives marks every labelled positive. Some must have been labelled "
+            "before the review: they say what hidden positives look like."
+        )
+    if not (~is_positive & ~is_negative).any():
+        raise InputError(
+            f"known_negatives marks all {int(is_negative.sum())} samples that are not labelled "
+            "positive, so none is unlabelled. With every label known, use a supervised classifier."
+        )
+    return KnownLabels(is_negative, None if confirmed_positives is None else is_confirmed)
+
+
+def _row_mask(name: str, mask: ArrayLike | None, n_samples: int) -> NDArray[np.bool_]:
+    """Return a mask as an array; None marks nothing."""
+    if mask is None:
+        return np.zeros(n_samples, dtype=bool)
+    refuse_masked(name, mask)
+    values = np.asarray(mask)
+    if values.dtype != np.bool_:
+        raise InputError(
+            f"{name} must be a mask of True and False, a value a row. Got values of type "
+            f"{values.dtype} instead."
+        )
+    if values.shape != (n_samples,):
+        raise InputError(
+            f"{name} must have one value for each of the {n_samples} samples. Got shape "
+            f"{values.shape} instead."
+        )
+    return values
 
 
 def refuse_masked(name: str, values: Any) -> None:

@@ -39,6 +39,7 @@ class Stream(IntEnum):
     DROPOUT = 7
     TWO_MEANS = 8
     MEMBER = 9
+    NEGATIVE_ORDER = 10
     NOISE = 20
     SECOND_STAGE = 21
     BAG = 22

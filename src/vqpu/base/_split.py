@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.base._groups import share_groups
+from vqpu.base._labels import KnownLabels
 from vqpu.base._seeding import Stream, numpy_generator
 
 Indices = NDArray[np.int64]
@@ -42,22 +43,40 @@ class Split(NamedTuple):
     n_members : int
     is_left_out : ndarray of bool, shape (n_samples,)
         Unlabelled samples that no member is trained on: an earlier round called them positive.
+    known : KnownLabels or None
+        Samples that are neither labelled positive nor unlabelled, and where they are from.
     """
 
     is_positive: NDArray[np.bool_]
     kept_from: NDArray[np.int64]
     n_members: int
     is_left_out: NDArray[np.bool_]
+    known: KnownLabels | None = None
+
+    @property
+    def is_unlabeled(self) -> NDArray[np.bool_]:
+        """Samples that may be hidden positives."""
+        return unlabeled_samples(self.is_positive, self.known)
 
     @property
     def n_holdout(self) -> tuple[int, int]:
         """How many labelled positives and unlabelled samples some member is kept from."""
         held_out = self.kept_from >= 0
-        return int((held_out & self.is_positive).sum()), int((held_out & ~self.is_positive).sum())
+        return int((held_out & self.is_positive).sum()), int((held_out & self.is_unlabeled).sum())
+
+    def every_set(self) -> Sets:
+        """Return all labelled positives and all unlabelled samples."""
+        return self._sets(np.full(len(self.is_positive), True))
 
     def training_sets(self, member: int) -> Sets:
         """Return what a member is trained on."""
         return self._sets((self.kept_from != member) & ~self.is_left_out)
+
+    def training_negatives(self, member: int) -> Indices:
+        """Return the known negatives that a member is trained on; none where none is known."""
+        if self.known is None:
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero((self.kept_from != member) & self.known.is_negative)
 
     def judged_sets(self) -> Sets:
         """Return what some member is kept from; everything, if nothing was kept apart."""
@@ -78,7 +97,7 @@ class Split(NamedTuple):
         if (self.kept_from < 0).any() or not looks_positive.any():
             return None
         is_left_out = np.zeros_like(self.is_positive)
-        is_left_out[~self.is_positive] = looks_positive
+        is_left_out[self.is_unlabeled] = looks_positive
         following = self._replace(is_left_out=is_left_out)
         left = [len(following.training_sets(member).unlabeled) for member in range(self.n_members)]
         fewest = max(_FEWEST_LEFT, _FEWEST_SHARE_LEFT * len(looks_positive))
@@ -105,8 +124,40 @@ class Split(NamedTuple):
 
     def _sets(self, mask: NDArray[np.bool_]) -> Sets:
         return Sets(
-            np.flatnonzero(mask & self.is_positive), np.flatnonzero(mask & ~self.is_positive)
+            np.flatnonzero(mask & self.is_positive), np.flatnonzero(mask & self.is_unlabeled)
         )
+
+
+def unlabeled_samples(
+    is_positive: NDArray[np.bool_], known: KnownLabels | None
+) -> NDArray[np.bool_]:
+    """Return which samples are unlabelled: neither labelled positive nor known negatives.
+
+    Parameters
+    ----------
+    is_positive : ndarray of bool, shape (n_samples,)
+    known : KnownLabels or None
+    """
+    return ~is_positive if known is None else ~(is_positive | known.is_negative)
+
+
+def weight_of_negatives(n_positive: int, n_negative: int) -> float:
+    """Return the share of known negatives in what is drawn to the unlabelled anchor.
+
+    A known negative weighs what a labelled positive weighs, all of them together at most half:
+    unlabelled samples, the only ones that are spread over all negatives, keep the other.
+
+    Parameters
+    ----------
+    n_positive, n_negative : int
+        Labelled positives and known negatives.
+
+    Examples
+    --------
+    >>> weight_of_negatives(100, 10), weight_of_negatives(100, 1000)
+    (0.1, 0.5)
+    """
+    return min(0.5, n_negative / n_positive)
 
 
 def split_holdout(
@@ -115,6 +166,7 @@ def split_holdout(
     n_members: int,
     seed: int,
     groups: NDArray[np.int64] | None = None,
+    known: KnownLabels | None = None,
 ) -> Split:
     """Keep every member from a part of both sets, unless one of them is too small.
 
@@ -130,18 +182,22 @@ def split_holdout(
     seed : int
     groups : ndarray of int, shape (n_samples,), or None
         Numbers from 0 of groups whose samples stay on one side.
+    known : KnownLabels or None
+        Known negatives are shared out like the two sets, apart from them.
     """
     generator = numpy_generator(seed, Stream.HOLDOUT)
     if groups is not None:
-        return _split_groups(is_positive, share, n_members, generator, groups)
+        return _split_groups(is_positive, share, n_members, generator, groups, known)
     kept_from = np.full(len(is_positive), -1, dtype=np.int64)
-    orders = [generator.permutation(np.flatnonzero(mask)) for mask in (is_positive, ~is_positive)]
+    masks = [is_positive, unlabeled_samples(is_positive, known)]
+    masks += [] if known is None else [known.is_negative]
+    orders = [generator.permutation(np.flatnonzero(mask)) for mask in masks]
     held_out = share if n_members == 1 else min(1.0, n_members * _SHARE_OF_A_MEMBER)
     counts = [round(held_out * len(order)) for order in orders]
-    if share > 0 and min(counts) >= max(_SMALLEST_HOLDOUT, n_members):
+    if share > 0 and min(counts[:2]) >= max(_SMALLEST_HOLDOUT, n_members):
         for order, count in zip(orders, counts, strict=True):
             kept_from[order[:count]] = np.arange(count) % n_members
-    return Split(is_positive, kept_from, n_members, np.zeros_like(is_positive))
+    return Split(is_positive, kept_from, n_members, np.zeros_like(is_positive), known)
 
 
 def _split_groups(
@@ -150,6 +206,7 @@ def _split_groups(
     n_members: int,
     generator: np.random.Generator,
     groups: NDArray[np.int64],
+    known: KnownLabels | None,
 ) -> Split:
     """Share whole groups out, the largest first, each to the part that lacks most of its kind."""
     kept_from = np.full(len(is_positive), -1, dtype=np.int64)
@@ -159,20 +216,19 @@ def _split_groups(
     fold_of = share_groups(is_positive, groups, n_folds, generator)
     members = fold_of[groups]
     is_kept = members < n_members
+    masks = (is_positive, unlabeled_samples(is_positive, known))
     counts = [
         int((is_kept & mask & (members == member)).sum())
-        for mask in (is_positive, ~is_positive)
+        for mask in masks
         for member in range(n_members)
     ]
     left = [
-        int((mask & (members != member)).sum())
-        for mask in (is_positive, ~is_positive)
-        for member in range(n_members)
+        int((mask & (members != member)).sum()) for mask in masks for member in range(n_members)
     ]
     fewest = 1 if n_members > 1 else _SMALLEST_HOLDOUT
     if share > 0 and min(counts) >= fewest and min(left) >= _SMALLEST_HOLDOUT:
         kept_from[is_kept] = members[is_kept]
-    return Split(is_positive, kept_from, n_members, np.zeros_like(is_positive))
+    return Split(is_positive, kept_from, n_members, np.zeros_like(is_positive), known)
 
 
 class CheckSample(NamedTuple):
@@ -207,7 +263,7 @@ def draw_check_sample(split: Split, seed: int) -> CheckSample:
         return np.sort(generator.choice(indices, count, replace=False))
 
     is_held_out = split.kept_from >= 0
-    if is_held_out.all():
+    if is_held_out[split.is_positive | split.is_unlabeled].all():
         judged = Sets(*(some(part, _MOST_HELD_OUT) for part in split.judged_sets()))
         return CheckSample(judged, judged)
     trained = split.training_sets(0)
@@ -241,6 +297,9 @@ class BalancedBatches:
     batch_size : int
         Half of it is drawn from each set, or the whole set where that is smaller.
     seed : int
+    negative : ndarray of int or None
+        Known negatives: of the unlabelled half they get the share that
+        :func:`weight_of_negatives` says, one at least and each of them once at most.
     is_natural : bool
         Whether each set has its own share of a batch instead, as in one shuffled list of both; at
         least one sample.
@@ -252,6 +311,7 @@ class BalancedBatches:
         unlabeled: Indices,
         batch_size: int,
         seed: int,
+        negative: Indices | None = None,
         *,
         is_natural: bool = False,
     ) -> None:
@@ -259,6 +319,13 @@ class BalancedBatches:
         n_positive = max(1, int(share * batch_size))
         n_unlabeled = max(1, batch_size - n_positive if is_natural else batch_size // 2)
         self._positive = _EndlessOrder(positive, n_positive, seed, Stream.POSITIVE_ORDER)
+        self._negative: _EndlessOrder | None = None
+        if negative is not None and len(negative):
+            n_unlabeled = max(2, min(n_unlabeled, 2 * len(unlabeled)))
+            share = weight_of_negatives(len(positive), len(negative))
+            count = min(max(1, round(share * n_unlabeled)), len(negative))
+            self._negative = _EndlessOrder(negative, count, seed, Stream.NEGATIVE_ORDER)
+            n_unlabeled -= count
         self._unlabeled = _EndlessOrder(unlabeled, n_unlabeled, seed, Stream.UNLABELED_ORDER)
 
     @property
@@ -267,7 +334,10 @@ class BalancedBatches:
         return max(self._positive.steps_per_round, self._unlabeled.steps_per_round)
 
     def __getitem__(self, step: int) -> Batch:
-        return Batch(self._positive.take(step), self._unlabeled.take(step))
+        drawn = self._unlabeled.take(step)
+        if self._negative is not None:
+            drawn = np.concatenate([drawn, self._negative.take(step)])
+        return Batch(self._positive.take(step), drawn)
 
 
 class PlainBatches:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import vqpu
-from vqpu.cli import _compare, _data, _fit, _model, _predict
+from vqpu.cli import _compare, _data, _fit, _model, _predict, _review
 from vqpu.errors import ParameterError, UsageError, VqpuError
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -34,6 +34,7 @@ for _command in (
     _compare.compare,
 ):
     app.command()(_command)
+app.add_typer(_review.app, name="review")
 app.add_typer(_data.app, name="data")
 
 

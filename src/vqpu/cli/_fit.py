@@ -86,6 +86,12 @@ def fit(
     image_size: ImageSize = None,
     image_mode: ImageMode = None,
     skip_broken: SkipBroken = False,
+    decisions: Annotated[
+        str | None,
+        typer.Option(
+            help="Decisions of vqpu review: a yes is a labelled positive, a no a known negative."
+        ),
+    ] = None,
     out: Annotated[str | None, typer.Option(help="Directory that becomes the model.")] = None,
     overwrite: Overwrite = False,
     config: Annotated[
@@ -147,6 +153,7 @@ def fit(
         drop=drop or None, number=number or None, category=category or None, text=text or None,
         missing=missing,
         image_size=image_size, image_mode=image_mode, out=out, encoder=encoder, random_state=seed,
+        decisions=decisions,
         checkpoint_dir=checkpoint_dir, resume=resume or None, overwrite=overwrite or None,
         max_seconds=None if time_limit is None else parse_duration(time_limit),
         alpha=None if alpha is None else parse_share(alpha),

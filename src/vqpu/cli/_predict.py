@@ -236,12 +236,21 @@ def evaluate(
     skip_broken: Annotated[
         bool, typer.Option("--skip-broken", help="Leave out images that cannot be decoded.")
     ] = False,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(help="Decisions of vqpu review: its random audit takes the place of labels."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Score a model on labelled data: with the truth, or with --scenario by PU labels alone."""
     from vqpu.files import Notes
     from vqpu.files._evaluation import evaluate_file
 
+    if decisions is not None:
+        if scenario is not None or alpha is not None:
+            raise UsageError("--decisions needs neither --scenario nor --alpha: leave them out.")
+        _print_audit(model, input_path, decisions, labels, file_column, as_json=as_json)
+        return
     notes = Notes()
     scores = evaluate_file(
         model,
@@ -265,6 +274,28 @@ def evaluate(
         print(f"{name.replace('_', ' '):18} {shown}")
     if not within_bounds(scores):
         typer.echo(BEYOND_BOUNDS, err=True)
+
+
+def _print_audit(
+    model: Path,
+    input_path: str,
+    decisions: Path,
+    labels: Path | None,
+    file_column: str,
+    *,
+    as_json: bool,
+) -> None:
+    from vqpu.review._evaluation import evaluate_decisions
+
+    scores = evaluate_decisions(
+        model, input_path, decisions, labels_file=labels, file_column=file_column
+    )
+    if as_json:
+        print(json.dumps(scores))
+        return
+    for name, value in scores.items():
+        shown = f"{value:.4f}" if isinstance(value, float) else value
+        print(f"{name.replace('_', ' '):18} {shown}")
 
 
 def within_bounds(scores: Mapping[str, Any]) -> bool:

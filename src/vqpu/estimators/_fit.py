@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vqpu.base._groups import number_groups
-from vqpu.base._labels import PULabels
+from vqpu.base._labels import KnownLabels, PULabels
 from vqpu.base._parameters import check_choice
 from vqpu.base._seeding import choose_device, preserved_torch_state
 from vqpu.base._source import ArraySource
@@ -61,6 +61,7 @@ def opened_fit(
     request: FitRequest,
     *,
     holdout: float,
+    known: KnownLabels | None = None,
 ) -> Iterator[FitContext]:
     """Give the context of a fit; inside, torch's random state may be changed freely.
 
@@ -75,6 +76,8 @@ def opened_fit(
     request : FitRequest
     holdout : float
         Share of both sets that is kept apart if there is one member.
+    known : KnownLabels or None
+        Known negatives and where they come from, of a method that uses them.
     """
     parameters = estimator.get_params(deep=False)
     device, moments = choose_device(parameters["device"]), source.moments()
@@ -90,13 +93,16 @@ def opened_fit(
         identity["precision"] = spec.precision  # "auto" is another on another machine
         if groups is not None:
             identity["digest of groups"] = hashlib.sha256(groups.tobytes()).hexdigest()
+        if known is not None:
+            masks = [mask.tobytes() for mask in known if mask is not None]
+            identity["digest of known labels"] = hashlib.sha256(b"|".join(masks)).hexdigest()
     random_state = parameters["random_state"]
     with (
         opened_checkpoints(request.checkpoint_dir, random_state, identity) as (seed, folder),
         preserved_torch_state(device),
     ):
         marked = np.zeros(len(source), dtype=bool) if is_positive is None else is_positive
-        split = split_holdout(marked, holdout, spec.n_members, seed, groups)
+        split = split_holdout(marked, holdout, spec.n_members, seed, groups, known)
         yield FitContext(
             source,
             moments,
@@ -125,7 +131,9 @@ def split_again(
     """
     n_samples = len(context.source)
     groups = None if request.groups is None else number_groups(request.groups, n_samples)
-    split = split_holdout(context.split.is_positive, holdout, n_members, context.seed, groups)
+    split = split_holdout(
+        context.split.is_positive, holdout, n_members, context.seed, groups, context.split.known
+    )
     return context._replace(split=split, sample=draw_check_sample(split, context.seed))
 
 

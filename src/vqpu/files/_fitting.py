@@ -13,6 +13,7 @@ from typing import Any
 
 from vqpu.errors import UsageError
 from vqpu.files import PUData
+from vqpu.files._decisions import apply_decisions, read_decisions
 from vqpu.files._input_format import INPUT_FILE
 from vqpu.files._models import is_model
 from vqpu.files._settings import FitSettings
@@ -52,9 +53,18 @@ def fit_files(
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
     model = VQKMeansClassifier().set_params(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
+    decisions = None if settings.decisions is None else read_decisions(settings.decisions)
     data, input_format = read_sources(settings, quiet=quiet)
+    known: dict[str, Any] = {}
+    if decisions is not None:
+        decided = apply_decisions(data, decisions, are_paths=input_format.kind == "images")
+        data = data._replace(y=decided.y)
+        known = {
+            "known_negatives": decided.known_negatives,
+            "confirmed_positives": decided.confirmed_positives,
+        }
     with patient_interrupts() as training_has_ended:
-        model.fit(data.X, data.y, checkpoint_dir=checkpoints, on_interrupt="keep-best")
+        model.fit(data.X, data.y, checkpoint_dir=checkpoints, on_interrupt="keep-best", **known)
         training_has_ended()
         extras = {INPUT_FILE: input_format.to_json(), **describe(model, data)}
         model.save(settings.out, extras=extras)

@@ -89,8 +89,8 @@ def rank_file(
     input_format = model.input_format
     if sheet is not None:
         check_sheet(sheet, input_format.kind, input_path, model_path)
-    known = _known_files(input_format, Path(input_path), labels_file, file_column)
-    label = None if include_labeled else _known_label(input_format, input_path)
+    known = known_files(input_format, Path(input_path), labels_file, file_column)
+    label = None if include_labeled else known_label(input_format, input_path)
     chunks = open_input(
         input_format,
         input_path,
@@ -102,7 +102,7 @@ def rank_file(
         notes=notes,
     )
     if known:
-        chunks = _with_known(chunks, known)
+        chunks = with_known(chunks, known)
     predictions = predictions_of(model.estimator, chunks, input_format.words())
     ranked = rank(predictions, top)._replace(notes=notes)
     if out is not None:
@@ -112,17 +112,31 @@ def rank_file(
     return ranked
 
 
-def _known_label(input_format: InputFormat, path: str | Path) -> str | None:
-    """Return the label column of training if this table has it too."""
+def known_label(input_format: InputFormat, path: str | Path) -> str | None:
+    """Return the label column of training if this table has it too.
+
+    Parameters
+    ----------
+    input_format : InputFormat
+    path : path
+    """
     if input_format.kind != "table" or input_format.label is None:
         return None
     return input_format.label if input_format.label in table_columns(path) else None
 
 
-def _known_files(
+def known_files(
     input_format: InputFormat, folder: Path, labels_file: str | Path | None, file_column: str
 ) -> frozenset[Path]:
-    """Return the pictures that are labelled positive."""
+    """Return the pictures that are labelled positive.
+
+    Parameters
+    ----------
+    input_format : InputFormat
+    folder : Path
+    labels_file : path or None
+    file_column : str
+    """
     if labels_file is None:
         return frozenset()
     if input_format.kind != "images" or input_format.label is None:
@@ -136,7 +150,14 @@ def _known_files(
     return frozenset(path for path, is_known in zip(paths, y, strict=True) if is_known)
 
 
-def _with_known(chunks: Iterable[Chunk], known: frozenset[Path]) -> Iterator[Chunk]:
+def with_known(chunks: Iterable[Chunk], known: frozenset[Path]) -> Iterator[Chunk]:
+    """Give the chunks of a folder of pictures with ``y``: 1 where one is labelled positive.
+
+    Parameters
+    ----------
+    chunks : iterable of Chunk
+    known : frozenset of Path
+    """
     for chunk in chunks:
         is_known = [Path(name) in known for name in chunk.names]
         for place, broken in zip(chunk.broken_places, chunk.broken, strict=True):

@@ -72,9 +72,13 @@ class Sources(BaseModel):
 
 
 class FitSettings(Sources):
-    """Sources, where the model goes, and every parameter of the estimator by its own name."""
+    """Sources, where the model goes, and every parameter of the estimator by its own name.
+
+    ``decisions`` is a file of ``vqpu review``: a yes is a labelled positive, a no a known negative.
+    """
 
     out: str | None = None
+    decisions: str | None = None
     checkpoint_dir: str | None = None
     resume: bool = False
     overwrite: bool = False

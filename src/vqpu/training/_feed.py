@@ -71,8 +71,8 @@ def make_feeds(
     feeds = []
     for member in range(split.n_members):
         own_seed = derive_seed(seed, Stream.MEMBER, member)
-        sets = split.training_sets(member)
-        batches = BalancedBatches(*sets, batch_size, own_seed, is_natural=is_natural)
+        sets, negatives = split.training_sets(member), split.training_negatives(member)
+        batches = BalancedBatches(*sets, batch_size, own_seed, negatives, is_natural=is_natural)
         feeds.append(Feed(source, batches, augmentation, own_seed, device))
     return feeds
 

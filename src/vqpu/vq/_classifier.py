@@ -15,7 +15,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 from torch import nn
 
-from vqpu.base._labels import PULabels
+from vqpu.base._labels import PULabels, check_known_labels
 from vqpu.base._parameters import check_choice, check_real
 from vqpu.base._precision import resolve_precision
 from vqpu.base._seeding import choose_device
@@ -313,6 +313,8 @@ class VQKMeansClassifier(
         checkpoint_dir: str | os.PathLike[str] | None = None,
         on_interrupt: str = "raise",
         groups: ArrayLike | None = None,
+        known_negatives: ArrayLike | None = None,
+        confirmed_positives: ArrayLike | None = None,
     ) -> Self:
         """Train the encoder, cluster the unlabelled samples and name the positive cluster.
 
@@ -333,6 +335,18 @@ class VQKMeansClassifier(
         groups : array-like of shape (n,) or None
             Which samples belong together, such as rows of one patient: an encoder that is kept
             from one of them is kept from all, so that held-out scores are not too good.
+        known_negatives : array-like of bool, shape (n,), or None
+            Samples that are known to be negative; ``y`` does not call them positive. They are
+            drawn to the unlabelled anchor, each with the weight of a labelled positive (all
+            together at most half of what is drawn there), count as hidden positives nowhere (not
+            in ``alpha_``, ``positive_share_`` or the clusters), and correct the border; the
+            nearer centre of the paper's decision has none to correct. On their own they should be
+            a random sample of the negatives.
+        confirmed_positives : array-like of bool, shape (n,), or None
+            Of the labelled positives those that a review found among the unlabelled samples, as
+            it found ``known_negatives``. They are trained on as others are, but whoever reviews
+            the top of a list finds the easy ones: alpha and the border are estimated as if they
+            were unlabelled still, and then corrected by all labels of the review.
 
         Returns
         -------
@@ -342,9 +356,10 @@ class VQKMeansClassifier(
         request = FitRequest(callback, checkpoint_dir, on_interrupt, groups)
         request.check()
         source, labels = check_training_data(self, X, y)
+        known = check_known_labels(known_negatives, confirmed_positives, labels.is_positive)
         settings = self._settings(source)
         with opened_fit(
-            self, source, labels, settings.spec, request, holdout=self.holdout
+            self, source, labels, settings.spec, request, holdout=self.holdout, known=known
         ) as context:
             context, settings = within_seconds(
                 context,

@@ -46,6 +46,12 @@ class HeldOut(NamedTuple):
     positive: Encodings
     unlabeled: Encodings
 
+    def among(self, wanted: Sets) -> HeldOut:
+        """Return some of the samples."""
+        encoded = zip(self[2:], self.indices, wanted, strict=True)
+        parts = (part.at(np.searchsorted(every, some)) for part, every, some in encoded)
+        return HeldOut(self.split, wanted, *parts)
+
     def projections(self) -> list[Floats]:
         """Return s(x) of positives and of unlabelled samples, each by a member kept from it."""
         return [

@@ -37,6 +37,10 @@ class Encodings(NamedTuple):
         """Return the encodings of some of the samples."""
         return Encodings(self.representation[places], self.member_projections[places])
 
+    def and_also(self, other: Encodings) -> Encodings:
+        """Return the encodings of these samples and of those."""
+        return Encodings(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+
     @property
     def projection(self) -> NDArray[np.float64]:
         """s(x), the mean over the members, shape (n,)."""

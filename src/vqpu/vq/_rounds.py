@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from vqpu.base._seeding import Stream, derive_seed, seed_torch, torch_generator
-from vqpu.base._split import Sets, Split
+from vqpu.base._split import Split
 from vqpu.estimators._encoder import EncoderSpec, make_ensemble
 from vqpu.nn import Augmentation
 from vqpu.priors._mixture import Mixture, Shares, fit_mixture
@@ -36,6 +37,7 @@ from vqpu.trees import GrowthSettings
 from vqpu.vq._check import Checker, fold_network
 from vqpu.vq._clusters import find_clusters
 from vqpu.vq._decision_rule import DecisionRule, HeldOut, fit_decision_rule
+from vqpu.vq._known_labels import fit_known_rule
 from vqpu.vq._network import VQNetwork, draw_codebook
 from vqpu.vq._objective import VQObjective, make_optimizer
 from vqpu.vq._tree_network import TreeNetwork
@@ -133,7 +135,7 @@ class Round(NamedTuple):
         if not (log_odds > 0).any():
             return None
         shares = np.zeros(len(self.split.is_positive))
-        shares[~self.split.is_positive] = positive_probability(log_odds)
+        shares[self.split.is_unlabeled] = positive_probability(log_odds)
         return Round(self.number + 1, self.split, shares)
 
     def identity(self) -> dict[str, str]:
@@ -322,7 +324,7 @@ def _conclude(
 ) -> FitResult:
     """Cluster all unlabelled samples with the chosen network, fit the rule on held-out ones."""
     network = fold_network(training.state) if settings.trees is None else training.state
-    samples = [np.flatnonzero(mask) for mask in (split.is_positive, ~split.is_positive)]
+    samples = split.every_set()
     positive, unlabeled = (network.encode(context.source, part, context.device) for part in samples)
     clusters = find_clusters(
         unlabeled.representation,
@@ -330,17 +332,20 @@ def _conclude(
         n_starts=settings.variant.n_init,
         seed=derive_seed(context.seed, Stream.TWO_MEANS),
     )
-    indices = split.judged_sets()
-    encoded = zip((positive, unlabeled), samples, indices, strict=True)
-    parts = (part.at(np.searchsorted(every, wanted)) for part, every, wanted in encoded)
-    held_out = HeldOut(split, indices, *parts)
+    every = HeldOut(split, samples, positive, unlabeled)
+    held_out = every.among(split.judged_sets())
     of_positives, of_unlabeled = held_out.projections()
     mixture = fit_mixture(of_positives, of_unlabeled, shares or settings.shares)
     # What later rounds believe of alpha is too narrow: the first one's mean is the estimate.
-    believed = (shares or mixture.shares).interval().value
-    alpha = _share_in_use(settings, believed, of_positives, of_unlabeled)
-    rule = fit_decision_rule(settings.variant.decision, clusters, held_out, alpha)
-    every = HeldOut(split, Sets(*samples), positive, unlabeled)
+    share_of = partial(_share_in_use, settings, (shares or mixture.shares).interval().value)
+    decision = settings.variant.decision
+    if split.known is None:
+        alpha = share_of(of_positives, of_unlabeled)
+        rule = fit_decision_rule(decision, clusters, held_out, alpha)
+    else:
+        known = np.flatnonzero(split.known.is_negative)
+        negative = network.encode(context.source, known, context.device)
+        rule = fit_known_rule(decision, clusters, every, negative, share_of)
     return FitResult(
         training,
         network,

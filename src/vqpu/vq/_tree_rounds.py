@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vqpu.base._seeding import Stream, derive_seed, torch_generator
 from vqpu.base._source import ArraySource
 from vqpu.base._sparse import SparseSource
-from vqpu.base._split import Sets
+from vqpu.base._split import weight_of_negatives
 from vqpu.base._two_means import two_means_line
 from vqpu.errors import InputError, ParameterError
 from vqpu.estimators._encoder import MEMBERS
@@ -272,10 +272,7 @@ class TreeRounds:
         assert settings is not None
         if self._binned is None:
             self._binned = Binned(source.rows(), source.categories, settings)
-        tasks = [
-            _task(this.split.training_sets(member), this.shares, self._context.seed, member)
-            for member in range(self._n_members)
-        ]
+        tasks = [_task(this, self._context.seed, member) for member in range(self._n_members)]
         return Growth(self._binned, tasks)
 
 
@@ -422,12 +419,24 @@ def columns_of(source: ArraySource) -> Columns:
     return Columns(np.where(is_known, low, 0.0), np.where(is_known, high, 0.0), n_categories)
 
 
-def _task(sets: Sets, shares: Floats | None, seed: int, member: int) -> Task:
-    """Return positives with target 1 and unlabelled samples with 0 or q(x), both as heavy."""
-    rows = np.concatenate(sets)
+def _task(this: Round, seed: int, member: int) -> Task:
+    """Return positives with target 1 and unlabelled samples with 0 or q(x), both as heavy.
+
+    Known negatives have target 0 and take their weight from the unlabelled samples.
+    """
+    sets, shares = this.split.training_sets(member), this.shares
+    negatives = this.split.training_negatives(member)
     drawn = np.zeros(len(sets.unlabeled)) if shares is None else shares[sets.unlabeled]
-    target = np.concatenate([np.ones(len(sets.positive)), drawn])
-    weight = np.repeat([len(rows) / (2 * len(part)) for part in sets], [len(part) for part in sets])
+    share = weight_of_negatives(len(sets.positive), len(negatives))
+    parts, halves = [*sets], [1.0, 1.0]
+    if len(negatives):
+        parts, halves = [*sets, negatives], [1.0, 1.0 - share, share]
+    rows = np.concatenate(parts)
+    target = np.concatenate([np.ones(len(sets.positive)), drawn, np.zeros(len(negatives))])
+    weight = np.repeat(
+        [half * len(rows) / (2 * len(part)) for half, part in zip(halves, parts, strict=True)],
+        [len(part) for part in parts],
+    )
     order = np.argsort(rows)
     own = derive_seed(seed, Stream.MEMBER, member) % 2**31
     return Task(rows[order], target[order], weight[order], own)
