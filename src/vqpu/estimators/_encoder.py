@@ -19,6 +19,7 @@ from vqpu.nn import (
     ConvEncoder,
     EncoderEnsemble,
     InputNormalizer,
+    LinearEncoder,
     MLPEncoder,
     TableInputs,
     TableNormalizer,
@@ -41,12 +42,12 @@ class EncoderSpec(NamedTuple):
     Attributes
     ----------
     encoder : str or callable
-        "auto" or "network", "conv", "vqvae", "mlp", or a function of (sample_shape, output_dim).
+        "auto" or "network", "conv", "vqvae", "mlp", "linear", or a function of (sample_shape, output_dim).
     sample_shape : tuple
     output_dim : int
         Of every vector.
     n_vectors : int
-        K for "mlp".
+        K for "mlp" and "linear".
     dropout : float
     n_members : int
     precision : {"float32", "bfloat16"}
@@ -203,6 +204,8 @@ def build_member(spec: EncoderSpec) -> nn.Module:
         return VQVAEEncoder(shape, spec.output_dim)
     if is_image:
         return ConvEncoder(shape, spec.output_dim, spec.dropout)
+    if name == "linear":
+        return LinearEncoder(shape, spec.output_dim, spec.n_vectors, spec.dropout)
     return MLPEncoder(shape, spec.output_dim, spec.n_vectors, spec.dropout)
 
 
