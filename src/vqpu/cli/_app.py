@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import vqpu
-from vqpu.cli import _data, _fit, _model, _predict
+from vqpu.cli import _data, _features, _fit, _model, _predict
 from vqpu.errors import ParameterError, UsageError, VqpuError
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -34,6 +34,7 @@ for _command in (
     _fit.compare,
 ):
     app.command()(_command)
+app.add_typer(_features.app, name="features")
 app.add_typer(_data.app, name="data")
 
 

@@ -42,7 +42,8 @@ class EncoderSpec(NamedTuple):
     Attributes
     ----------
     encoder : str or callable
-        "auto" or "network", "conv", "vqvae", "mlp", "linear", or a function of (sample_shape, output_dim).
+        "auto" or "network", "conv", "vqvae", "mlp", "linear", or a function of
+        (sample_shape, output_dim).
     sample_shape : tuple
     output_dim : int
         Of every vector.
