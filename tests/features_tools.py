@@ -21,7 +21,7 @@ TOML = "size = 16\nmean = [0.5, 0.5, 0.5]\nstd = [0.25, 0.25, 0.25]\n"
 
 def write_image_network(
     path: Path, *, shape: tuple[Any, ...] = ("n", 3, 16, 16), n_features: int = 12, seed: int = 0,
-    toml: str | None = TOML,
+    toml: str | None = TOML, opset: int = 18,
 ) -> Path:  # fmt: skip
     """Write random filters of 4 x 4, a ReLU and the mean over places."""
     rng = np.random.default_rng(seed)
@@ -29,15 +29,13 @@ def write_image_network(
     nodes = [
         helper.make_node("Conv", ["pixels", "weights"], ["maps"], strides=[4, 4]),
         helper.make_node("Relu", ["maps"], ["positive"]),
-        helper.make_node("ReduceMean", ["positive", "axes"], ["features"], keepdims=0),
+        helper.make_node("GlobalAveragePool", ["positive"], ["pooled"]),
+        helper.make_node("Flatten", ["pooled"], ["features"]),
     ]
-    constants = [
-        numpy_helper.from_array(weights, "weights"),
-        numpy_helper.from_array(np.array([2, 3]), "axes"),
-    ]
+    constants = [numpy_helper.from_array(weights, "weights")]
     given = [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, list(shape))]
     result = [helper.make_tensor_value_info("features", TensorProto.FLOAT, None)]
-    _write(path, nodes, given, result, constants)
+    _write(path, nodes, given, result, constants, opset)
     if toml is not None:
         path.with_suffix(".toml").write_text(toml)
     return path
@@ -59,12 +57,17 @@ def write_text_network(path: Path, *, n_features: int = 8, seed: int = 0) -> Pat
 
 
 def _write(
-    path: Path, nodes: list[Any], inputs: list[Any], outputs: list[Any], constants: Any
+    path: Path,
+    nodes: list[Any],
+    inputs: list[Any],
+    outputs: list[Any],
+    constants: list[Any],
+    opset: int = 18,
 ) -> None:
     graph = helper.make_graph(nodes, "tiny", inputs, outputs, constants)
-    opsets = [helper.make_opsetid("", 18)]
+    opsets = [helper.make_opsetid("", opset)]
     path.parent.mkdir(parents=True, exist_ok=True)
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), str(path))
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), str(path))
 
 
 def write_tokenizer(folder: Path) -> None:

@@ -69,7 +69,7 @@ class OnnxExtractor:
         is_text = _is_text(inputs, settings, path)
         self._session = _session(path)
         image = None if is_text else _matching_image(inputs[0], settings, path)
-        self._channels_last = image is not None and inputs[0].shape[1] not in (1, 3, None)
+        self.channels_last = image is not None and inputs[0].shape[1] not in (1, 3, None)
         text = text_input(settings, path.parent) if is_text else None
         self._tokenizer = Tokenizer(path.parent / TOKENIZER, text) if text is not None else None
         found = self._tried(image, path)
@@ -96,12 +96,24 @@ class OnnxExtractor:
         return image_vectors(samples, self.record, self._run_image)
 
     def _run_image(self, pixels: NDArray[np.uint8], image: ImageInput) -> NDArray[Any]:
-        normal = network_pixels(pixels, image, channels_last=self._channels_last)
+        normal = network_pixels(pixels, image, channels_last=self.channels_last)
         return np.asarray(self._session.run(self._outputs, {self._inputs[0].name: normal})[0])
 
     def _run_text(self, tokens: Tokens) -> NDArray[Any]:
-        given = {one.name: getattr(tokens, _TEXT_INPUTS[one.name]) for one in self._inputs}
-        return np.asarray(self._session.run(self._outputs, given)[0])
+        return np.asarray(self._session.run(self._outputs, self._named(tokens))[0])
+
+    def _named(self, tokens: Tokens) -> dict[str, NDArray[np.int64]]:
+        return {one.name: getattr(tokens, _TEXT_INPUTS[one.name]) for one in self._inputs}
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the graph's inputs."""
+        return [one.name for one in self._inputs]
+
+    def tokens_of(self, texts: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+        """Return texts as the graph takes them, by the names of its inputs."""
+        assert self._tokenizer is not None
+        return self._named(self._tokenizer.padded(self._tokenizer.encode(texts)))
 
     def _tried(self, image: ImageInput | None, path: Path) -> NDArray[Any]:
         """Return the output for two blank samples, or say that the network cannot take them."""

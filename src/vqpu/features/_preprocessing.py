@@ -213,16 +213,15 @@ def pooled(
     Parameters
     ----------
     output : ndarray of shape (n, d), (n, tokens, d) or (n, d, h, w)
-    pooling : {"none", "class", "mean"}
+    pooling : {"none", "class", "mean", "places"}
     mask : ndarray of shape (n, tokens) or None
         1 for tokens of the text, 0 for padding, which no mean takes in.
     """
     output = np.asarray(output, dtype=np.float32)
     if pooling == "none":
         return output
-    if output.ndim == 4:
-        mean: NDArray[np.float32] = output.mean(axis=(2, 3))
-        return mean
+    if pooling == "places":
+        return np.asarray(output.mean(axis=(2, 3)))
     if pooling == "class":
         return output[:, 0]
     if mask is None:
@@ -246,19 +245,21 @@ def resolve_pooling(
     ----------
     shape : sequence of int
         Of the network's output.
-    wanted : {"none", "class", "mean"} or None
+    wanted : {"none", "class", "mean", "places"} or None
         None: nothing for (n, d), the mean for texts and for maps, the class token for pictures.
     is_text : bool
     where : str
         The network, for errors.
     """
-    fitting: dict[int, tuple[Pooling, ...]] = {2: ("none",), 3: ("class", "mean"), 4: ("mean",)}
+    fitting: dict[int, tuple[Pooling, ...]] = {2: ("none",), 3: ("class", "mean"), 4: ("places",)}
     if len(shape) not in fitting:
         raise InputError(
             f"{where} gives an output of shape {tuple(shape)}. Expected (n, d), (n, tokens, d) or "
             '(n, d, height, width): say by output = "NAME" in its TOML file which one is meant.'
         )
     possible = fitting[len(shape)]
+    if wanted == "mean" and len(shape) == 4:
+        wanted = "places"
     if wanted is None:
         return possible[-1] if is_text else possible[0]
     if wanted not in possible:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from vqpu.errors import InputError
 
-Pooling = Literal["none", "class", "mean"]
+Pooling = Literal["none", "class", "mean", "places"]
 Resample = Literal["box", "bilinear", "bicubic"]
 Side = Annotated[int, Field(ge=8, le=1024)]
 
@@ -94,9 +94,9 @@ class ExtractorRecord(PlainData):
         Length of the vectors.
     image, text : ImageInput or None, and TextInput or None
         Preprocessing; one of them is there.
-    pooling : {"none", "class", "mean"}
-        How the vectors of tokens or places become one: the network does it itself, the first is
-        taken, or their mean.
+    pooling : {"none", "class", "mean", "places"}
+        How an output becomes one vector a sample: it is one already, the first token is taken, the
+        mean of the tokens, or the mean of the places of a map.
     unit_length : bool
         Whether vectors are divided by their length.
     output : str or None

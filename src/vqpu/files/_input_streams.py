@@ -132,9 +132,8 @@ def open_input(
     """
     check_kind(input_format, path)
     _check_of_table(input_format, id_column, keep, missing)
-    _check_of_features(input_format, features)
-    if input_format.features is not None:
-        extractor = reopen_extractor(input_format.features, features)
+    extractor = opened_features(input_format, features)
+    if extractor is not None:
         id_column = id_column or input_format.id_column
         roles = {"id_column": id_column, "label": label, "positive": positive, "keep": keep}
         raw = _raw_chunks(input_format, path, shard, roles)
@@ -162,11 +161,22 @@ def open_input(
     )
 
 
-def _check_of_features(input_format: InputFormat, features: Features) -> None:
-    if features is not None and input_format.features is None:
+def opened_features(input_format: InputFormat, features: Features) -> Extractor | None:
+    """Return the extractor that a model was fitted with, None for one that takes no features.
+
+    Parameters
+    ----------
+    input_format : InputFormat
+    features : path, Extractor or None
+        Where it lies now; None: where it lay.
+    """
+    if input_format.features is not None:
+        return reopen_extractor(input_format.features, features)
+    if features is not None:
         raise UsageError(
             f"The model takes {input_format.describe()} and no features: leave --features out."
         )
+    return None
 
 
 def _raw_chunks(
@@ -242,7 +252,7 @@ def open_labeled_input(
     """
     check_kind(input_format, path)
     _check_labels_option(input_format, label, labels_file)
-    _check_of_features(input_format, features)
+    extractor = opened_features(input_format, features)
     if input_format.kind == "array":
         return _in_chunks(read_array_file(path))
     label, positive = label or input_format.label, positive or input_format.positive
@@ -253,9 +263,9 @@ def open_labeled_input(
         )
     if input_format.kind == "table":
         _check_label_column(path, label, needs_truth)
-        if input_format.text is not None:
-            raw = column_chunks(path, input_format.text, label=label, positive=positive)
-            return _labeled_features(input_format, raw, features, on_broken)
+        if extractor is not None:
+            raw = column_chunks(path, str(input_format.text), label=label, positive=positive)
+            return _labeled_features(extractor, raw, on_broken)
         assert input_format.plan is not None
         # Without an id column: nothing is written that a row's name would stand in.
         return iter_table(
@@ -265,10 +275,10 @@ def open_labeled_input(
     if needs_truth:
         n_unlabeled = count_unlabeled_files(labels_file, file_column, label)
         _check_all_labeled(labels_file, n_unlabeled)
-    if input_format.features is not None:
+    if extractor is not None:
         paths, y = read_label_file(Path(path), Path(labels_file), positive, file_column, label)
-        raw = file_chunks(paths, input_format.features.image, y)
-        return _labeled_features(input_format, raw, features, on_broken)
+        raw = file_chunks(paths, extractor.record.image, y)
+        return _labeled_features(extractor, raw, on_broken)
     data = read_labeled_images(
         path,
         labels_file,
@@ -283,10 +293,8 @@ def open_labeled_input(
 
 
 def _labeled_features(
-    input_format: InputFormat, raw: Iterator[RawChunk], features: Features, on_broken: str
+    extractor: Extractor, raw: Iterator[RawChunk], on_broken: str
 ) -> Iterator[Chunk]:
-    assert input_format.features is not None
-    extractor = reopen_extractor(input_format.features, features)
     refuse = "Leave such samples out with --skip-broken." if on_broken == "raise" else None
     return feature_chunks(raw, extractor, refuse=refuse)
 
