@@ -1,4 +1,4 @@
-"""A stand-in for a pretrained network: ``python -m experiments.backbone OUT.onnx``.
+"""A stand-in for a pretrained network: ``python -m experiments.backbone``.
 
 Weights of foundation models cannot be fetched where the experiments run, so a small residual
 network is trained on seven classes of CIFAR-10 (its vehicles, and bird, deer and dog) and exported
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from vqpu.datasets import data_directory
 from vqpu.datasets._cifar import read_cifar10
+from vqpu.files.readers._spool import cache_directory
 from vqpu.persistence._targets import check_target, writing
 from vqpu.training._optimizers import Muon
 
@@ -47,6 +48,7 @@ class Block(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return maps of half the sides."""
         x = self.down(x)
         added: Tensor = x + self.residual(x)
         return added
@@ -62,6 +64,7 @@ class Backbone(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the mean of the last maps."""
         features: Tensor = self.layers(x).mean(dim=(2, 3))
         return features
 
@@ -150,13 +153,19 @@ def export_backbone(backbone: Backbone, path: Path) -> None:
         file.write(PREPROCESSING.encode())
 
 
-def main(arguments: list[str]) -> None:
+def default_path() -> Path:
+    """Return where the study looks for the network: in the user's cache folder."""
+    return cache_directory() / "experiments" / "backbone.onnx"
+
+
+def main() -> None:
     """Train and export."""
-    path = Path(arguments[0])
+    path = default_path()
+    path.parent.mkdir(parents=True, exist_ok=True)
     check_target(path, (".onnx",))
     torch.set_num_threads(1)
     export_backbone(train_backbone(*training_pictures(None)), path)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -36,6 +36,8 @@ STUDIES = {
     "small-images": "studies.small_images.ITEM",
     "encoders": "studies.encoders.ITEM",
     "tables": "studies.tables.ITEM",
+    "features": "studies.features.ITEM",
+    "text": "studies.texts.ITEM",
     "metrics": "studies.metrics.ITEM",
     "priors": "studies.priors.ITEM",
     "gaussians": "studies.gaussians.ITEM",
