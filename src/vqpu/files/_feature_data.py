@@ -63,18 +63,14 @@ def read_features(
 
 
 def _input_format(kind: str, data: PUData, sources: Sources, extractor: Extractor) -> InputFormat:
-    image = extractor.record.image
-    return InputFormat(
-        kind,
-        data.X.shape[1:] if image is None else image.shape,
-        "float32" if image is None else "uint8",
-        None if image is None else image.mode,
+    is_table = kind == "table"
+    return InputFormat.of_features(
+        extractor.record,
         label=sources.label,
         positive=None if sources.positive is None else str(sources.positive),
-        id_column=sources.id_column if kind == "table" else None,
+        id_column=sources.id_column if is_table else None,
         negative=None if data.words is None else data.words[0],
-        text=sources.text[0] if kind == "table" else None,
-        features=extractor.record,
+        text=sources.text[0] if is_table else None,
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vqpu.errors import InputError
+from vqpu.features._extractor import Extractor
 from vqpu.features._record import ExtractorRecord, parse_record
 from vqpu.files import ColumnPlan, PUData, kind_of
 from vqpu.files.readers._schema import plan_of_schema
@@ -71,6 +72,22 @@ class InputFormat:
             kind, data.X.shape[1:], str(data.X.dtype), mode,
             negative=negative, plan=data.plan, **roles,
         )  # fmt: skip
+
+    @classmethod
+    def of_features(cls, record: ExtractorRecord, **roles: Any) -> InputFormat:
+        """Return the format of a model on features; ``text`` names the column of a table.
+
+        Parameters
+        ----------
+        record : ExtractorRecord
+        **roles : str or None
+            Further fields.
+        """
+        image = record.image
+        if image is not None:
+            return cls("images", image.shape, "uint8", image.mode, features=record, **roles)
+        kind = "texts" if roles.get("text") is None else "table"
+        return cls(kind, (record.n_features,), "float32", features=record, **roles)
 
     @classmethod
     def of_shape(cls, input_shape: tuple[int, ...]) -> InputFormat:
@@ -151,6 +168,23 @@ class InputFormat:
         if self.plan is not None:
             return f"a table with {len(self.plan.columns)} feature columns"
         return f"an array of samples of shape {self.sample_shape}"
+
+
+def feature_extras(extractor: Extractor, *, text: str | None = None) -> dict[str, bytes]:
+    """Return what tells a saved model that its X is features, so that commands extract them.
+
+    Parameters
+    ----------
+    extractor : Extractor
+        That X was made by.
+    text : str or None
+        Column of a table that holds the texts; None: they are files of a folder.
+
+    Examples
+    --------
+    >>> model.save("model", extras=feature_extras(extractor))  # doctest: +SKIP
+    """
+    return {INPUT_FILE: InputFormat.of_features(extractor.record, text=text).to_json()}
 
 
 def _checked_fields(fields: dict[str, Any]) -> tuple[int, ...]:
