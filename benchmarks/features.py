@@ -95,13 +95,13 @@ def stream_peak(path: str, n_pictures: int) -> int:
     extractor = open_extractor(path)
     one = pixels(1)[0]
 
+    def sample(number: int) -> Sample:
+        return Sample(lambda: str(number).encode(), lambda _: one)
+
     def chunks() -> Any:
         for start in range(0, n_pictures, 256):
-            samples = [
-                Sample(lambda n=n: str(n).encode(), lambda _: one)
-                for n in range(start, start + 256)
-            ]
-            yield RawChunk(samples, range(start, start + 256))
+            places = range(start, start + 256)
+            yield RawChunk([sample(place) for place in places], places)
 
     with tempfile.TemporaryDirectory() as folder:
         n_seen = sum(

@@ -100,7 +100,7 @@ def train_backbone(pixels: NDArray[np.uint8], classes: NDArray[Any], seed: int =
     for epoch in range(EPOCHS):
         order = torch.randperm(len(labels), generator=generator)
         right = 0
-        for rows in order[: len(order) // BATCH * BATCH].split(BATCH):
+        for rows in order[: len(order) // BATCH * BATCH].view(-1, BATCH):
             with torch.autocast("cpu", torch.bfloat16):
                 logits = head(backbone(_augmented(images[rows], generator)))
             loss = nn.functional.cross_entropy(logits.float(), labels[rows])

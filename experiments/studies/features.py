@@ -32,13 +32,14 @@ POSITIVE, CLASSES = 3, (3, 6, 7)  # cat; cat, frog, horse
 SIZES = (50, 100, 300, 1000)
 ALPHA, RATIO = 0.3, 10
 CHOICE = "rest"
+FEW_STEPS = {"max_steps": 500}
 # Name: what it is fitted on, the method, and what is changed of its defaults.
 FORMS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "vq, linear": ("features", "vq", {"encoder": "linear"}),
-    "vq, mlp": ("features", "vq", {"encoder": "mlp"}),
+    "vq, linear": ("features", "vq", {"encoder": "linear", **FEW_STEPS, "n_rounds": 2}),
+    "vq, mlp": ("features", "vq", {"encoder": "mlp", **FEW_STEPS, "n_rounds": 2}),
     "vq, trees": ("features", "vq", {"encoder": "trees"}),
-    "naive, linear": ("features", "naive", {"encoder": "linear"}),
-    "oracle, linear": ("features", "oracle", {"encoder": "linear"}),
+    "naive, linear": ("features", "naive", {"encoder": "linear", **FEW_STEPS}),
+    "oracle, linear": ("features", "oracle", {"encoder": "linear", **FEW_STEPS}),
     "vq, from pixels": ("pixels", "vq", {}),
 }
 
@@ -59,6 +60,7 @@ def expand(seeds: Seeds | None) -> dict[str, Config]:
             "n_positive": n,
             "n_unlabeled": RATIO * n,
             "alpha": ALPHA,
+            "parameters": FORMS[form][2],
             "seed": seed,
         }
         for seed in seeds or range(3)

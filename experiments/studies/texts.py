@@ -33,9 +33,9 @@ N_POSITIVE, N_UNLABELED, N_JUDGED, ALPHA = 100, 1000, 2000, 0.2
 N_WORDS = 2000
 REPRESENTATIONS = ("minilm", "tfidf")
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {
-    "vq, linear": ("vq", {"encoder": "linear"}),
+    "vq, linear": ("vq", {"encoder": "linear", "max_steps": 500, "n_rounds": 2}),
     "vq, trees": ("vq", {"encoder": "trees"}),
-    "naive, linear": ("naive", {"encoder": "linear"}),
+    "naive, linear": ("naive", {"encoder": "linear", "max_steps": 500}),
 }
 
 
@@ -48,6 +48,7 @@ def expand(seeds: Seeds | None) -> dict[str, Config]:
             "n_positive": N_POSITIVE,
             "n_unlabeled": N_UNLABELED,
             "alpha": ALPHA,
+            "parameters": FORMS[form][1],
             "seed": seed,
         }
         for seed in seeds or range(3)

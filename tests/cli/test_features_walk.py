@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,7 +79,9 @@ def test_texts_of_a_column__from_json_lines_to_report(
 ) -> None:
     known, hidden = (texts(n, is_positive=True, seed=n) for n in (70, 50))
     others = texts(90, is_positive=False, seed=3)
-    rows = [{"key": f"k{i}", "body": t, "known": "yes"} for i, t in enumerate(known)]
+    rows: list[dict[str, Any]] = [
+        {"key": f"k{i}", "body": t, "known": "yes"} for i, t in enumerate(known)
+    ]
     rows += [{"key": f"h{i}", "body": t, "known": None} for i, t in enumerate(hidden)]
     rows += [{"key": f"n{i}", "body": t, "known": None} for i, t in enumerate(others)]
     write_json_lines(tmp_path / "mails.jsonl", rows)

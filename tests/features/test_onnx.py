@@ -119,7 +119,7 @@ def unknown_output(path: Path) -> None:
 
 def unknown_operator(path: Path) -> None:
     node = helper.make_node("Launch", ["pixels"], ["features"], domain="somebody.else")
-    shape = ["n", 3, 16, 16]
+    shape: list[str | int | None] = ["n", 3, 16, 16]
     value = [
         helper.make_tensor_value_info(n, TensorProto.FLOAT, shape) for n in ("pixels", "features")
     ]

@@ -56,7 +56,9 @@ def test_export__texts__one_graph_from_tokens_to_score(tmp_path: Path) -> None:
 
 def test_export__network_of_an_older_operator_set__is_converted(tmp_path: Path) -> None:
     extractor = open_extractor(write_image_network(tmp_path / "tiny.onnx", opset=11))
-    wanted, others = (extract(extractor, pictures(40, is_positive=p, seed=0)) for p in (1, 0))
+    wanted, others = (
+        extract(extractor, pictures(40, is_positive=p, seed=0)) for p in (True, False)
+    )
     model = fitted(wanted, np.concatenate([wanted[:20], others]), "trees")
     assert export_onnx(model, tmp_path / "whole.onnx", extractor=extractor).n_checked == 32
 
@@ -64,7 +66,9 @@ def test_export__network_of_an_older_operator_set__is_converted(tmp_path: Path) 
 def test_export__features_of_a_function__are_refused(tmp_path: Path) -> None:
     image = ImageInput(size=8, resize=8, mean=(0, 0, 0), std=(1, 1, 1))
     extractor = FunctionExtractor(lambda p: p.reshape(len(p), -1)[:, :4], n_features=4, image=image)
-    wanted, others = (extract(extractor, pictures(40, is_positive=p, seed=0)) for p in (1, 0))
+    wanted, others = (
+        extract(extractor, pictures(40, is_positive=p, seed=0)) for p in (True, False)
+    )
     model = fitted(wanted, others, "trees")
     with pytest.raises(ExportError, match="which is no ONNX file"):
         export_onnx(model, tmp_path / "whole.onnx", extractor=extractor)

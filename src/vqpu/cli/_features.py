@@ -23,12 +23,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 @app.command("list")
 def list_features(as_json: AsJson = False) -> None:
     """Name what is installed for features, and what the cache holds."""
-    from vqpu.features._store import stored_features
-    from vqpu.files._feature_streams import feature_cache
+    from vqpu.files._feature_streams import cached_features, feature_cache
 
     versions = {name: _version(name) for name in _NEEDED}
-    folder = feature_cache(None)
-    stored = stored_features(folder)
+    folder, stored = feature_cache(None), cached_features()
     if as_json:
         cached = [
             {"n_vectors": one.n_vectors, "bytes": one.n_bytes, **one.record.model_dump(mode="json")}

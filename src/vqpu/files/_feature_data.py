@@ -31,8 +31,9 @@ from vqpu.files.readers._samples import Broken, check_both_kinds, describe_broke
 from vqpu.files.readers._spool import Spool
 from vqpu.files.readers._texts import count_rows, decode_text, find_texts, read_text_file
 
-# What a user who leaves the encoder open gets on features: see results/features/summary.md.
-FEATURE_ENCODER = "linear"
+# What a user who leaves the encoder open gets on features: see results/features/summary.md. A layer
+# behind a pretrained network is learned in a few hundred steps.
+FEATURE_DEFAULTS: dict[str, Any] = {"encoder": "linear", "max_steps": 500, "n_rounds": 2}
 _LONGEST_SHOWN = 2000
 
 

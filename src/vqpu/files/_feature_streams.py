@@ -15,7 +15,7 @@ from vqpu.errors import InputError, UsageError
 from vqpu.features._extraction import Sample, extract_prepared, prepare, text_sample
 from vqpu.features._extractor import Extractor
 from vqpu.features._record import ImageInput
-from vqpu.features._store import VectorStore
+from vqpu.features._store import StoredFeatures, VectorStore, stored_features
 from vqpu.files._read_ahead import read_ahead
 from vqpu.files.readers._decode import ImageRule, decode_image, open_image_file
 from vqpu.files.readers._samples import Broken, Chunk, KeptColumn
@@ -53,6 +53,11 @@ class RawChunk(NamedTuple):
 def feature_cache(cache_dir: str | Path | None) -> Path:
     """Return the folder of features in a cache folder, None for that of the user."""
     return cache_folder(cache_dir) / "features"
+
+
+def cached_features(cache_dir: str | Path | None = None) -> list[StoredFeatures]:
+    """Return what the cache of features holds, an entry an extractor."""
+    return stored_features(feature_cache(cache_dir))
 
 
 def file_chunks(

@@ -12,7 +12,7 @@ from types import FrameType
 
 from vqpu.errors import UsageError
 from vqpu.files import PUData
-from vqpu.files._feature_data import FEATURE_ENCODER
+from vqpu.files._feature_data import FEATURE_DEFAULTS
 from vqpu.files._input_format import INPUT_FILE
 from vqpu.files._models import is_model
 from vqpu.files._settings import FitSettings
@@ -55,7 +55,8 @@ def fit_files(
         )
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
     if settings.features is not None and parameters.get("encoder", "auto") == "auto":
-        parameters["encoder"] = FEATURE_ENCODER
+        parameters.pop("encoder", None)
+        parameters = FEATURE_DEFAULTS | parameters
     model = VQKMeansClassifier().set_params(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
     data, input_format = read_sources(settings, quiet=quiet)
