@@ -131,6 +131,35 @@ def test_texts_of_a_folder__a_file_without_text_has_a_reason(
     ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("default::vqpu.errors.BrokenImageWarning")
+def test_one_folder_with_labels__fitted_evaluated_and_compared(
+    folders: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (folders / "wanted").iterdir():
+        path.rename(folders / "rest" / f"9{path.name}")
+    names = sorted(path.name for path in (folders / "rest").iterdir())
+    is_cat = {name: name.startswith("9") or int(name[:4]) < 60 for name in names}
+    lines = [f"{name},{'cat' if is_cat[name] else 'dog'},{name[0]}" for name in names]
+    (folders / "labels.csv").write_text("\n".join(["file,truth,known", *lines]) + "\n")
+    model, network = folders / "model", folders / "tiny.onnx"
+    source = [folders / "rest", "--labels", folders / "labels.csv"]
+    known = ["--label", "known", "--positive", "9", "--features", network]
+    run(capsys, "fit", *source, *known, "--out", model, *QUICK)
+    (folders / "rest" / "0000.png").write_bytes(b"torn")
+    judged = ["evaluate", model, *source, "--label", "truth", "--positive", "cat"]
+    assert "--skip-broken" in run(capsys, *judged, code=1)
+    scores = run_json(capsys, *judged, "--skip-broken")
+    assert (scores["n_samples"], scores["n_broken"]) == (239, 1)
+    assert scores["accuracy"] > 0.9
+    ranked = run_json(capsys, "rank", model, *source, "--top", "5")
+    assert (ranked["n_labeled"], ranked["n_broken"]) == (80, 1)
+    compared = run_json(
+        capsys, "compare", *source, *known, "--skip-broken", "--methods", "naive", "--quiet",
+        "--set", "max_steps=40",
+    )  # fmt: skip
+    assert compared["rows"][0]["auc"] > 0.9
+
+
 def test_prediction__another_extractor__is_refused(
     folders: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -98,3 +98,27 @@ def test_module__its_weights_are_part_of_the_digest() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (5, 8, 8, 3), dtype=np.uint8)
     assert made(0).record.digest == made(0).record.digest != made(1).record.digest
     assert extract(made(0), pixels).shape == (5, 4)
+
+
+def test_pictures__class_token_of_a_tiny_vision_transformer(tmp_path: Path) -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = transformers.ViTConfig(
+            hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16,
+            image_size=16, patch_size=8,
+        )  # fmt: skip
+        network = transformers.ViTModel(config).eval()
+    network.save_pretrained(tmp_path)
+    (tmp_path / "preprocessor_config.json").write_text(
+        '{"size": {"height": 16, "width": 16}, "image_mean": [0.5, 0.5, 0.5], '
+        '"image_std": [0.5, 0.5, 0.5], "resample": 2}'
+    )
+    extractor = open_extractor(tmp_path)
+    pixels = np.random.default_rng(0).integers(0, 256, (3, 16, 16, 3), dtype=np.uint8)
+    found = extract(extractor, pixels)
+    normal = torch.from_numpy((pixels / 255 - 0.5) / 0.5).permute(0, 3, 1, 2).float()
+    with torch.no_grad():
+        expected = network(pixel_values=normal).last_hidden_state[:, 0]
+    tolerance = 0.05 if extractor.record.precision == "bfloat16" else 1e-5
+    np.testing.assert_allclose(found, expected, atol=tolerance)
+    assert (extractor.record.pooling, extractor.record.input) == ("class", "image")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu.errors import BrokenImageWarning, InputError, UsageError
+from vqpu.errors import BrokenImageWarning, BrokenTextWarning, InputError, UsageError
 from vqpu.features._extractor import Extractor
 from vqpu.features._opening import open_extractor
 from vqpu.files import PUData, find_images, kind_of, read_label_file, show_progress
@@ -235,7 +235,8 @@ def _report(broken: list[Broken], total: int, kind: str, on_broken: str) -> None
     found = describe_broken(broken, total, kind)
     if on_broken == "raise":
         raise InputError(f"{found} Repair or remove them, or leave them out with --skip-broken.")
-    warnings.warn(f"{found} They are left out.", BrokenImageWarning, stacklevel=5)
+    category = BrokenImageWarning if kind == "images" else BrokenTextWarning
+    warnings.warn(f"{found} They are left out.", category, stacklevel=5)
 
 
 def _check_both(y: NDArray[np.int8], sources: Sources, n_broken: int) -> None:
