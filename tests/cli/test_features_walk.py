@@ -155,7 +155,7 @@ def test_one_folder_with_labels__fitted_evaluated_and_compared(
     assert (ranked["n_labeled"], ranked["n_broken"]) == (80, 1)
     compared = run_json(
         capsys, "compare", *source, *known, "--skip-broken", "--methods", "naive", "--quiet",
-        "--set", "max_steps=40",
+        "--set", "max_steps=40", "--alpha", "0.4",
     )  # fmt: skip
     assert compared["rows"][0]["auc"] > 0.9
 
