@@ -183,11 +183,13 @@ def show_progress(what: str = "images") -> Iterator[Progress]:
         yield partial(_print_tenths, what, {})
 
 
-def _print_tenths(what: str, printed: dict[str, int], stage: str, done: int, total: int) -> None:
+def _print_tenths(
+    what: str, printed: dict[tuple[str, int], int], stage: str, done: int, total: int
+) -> None:
     """Print a line for every tenth that is complete."""
     tenth = 10 * done // total
-    if tenth > printed.get(stage, 0):
-        printed[stage] = tenth
+    if tenth > printed.get((stage, total), 0):
+        printed[stage, total] = tenth
         print(f"{stage} {what}: {done} of {total}", file=sys.stderr)
 
 
