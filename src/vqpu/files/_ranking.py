@@ -129,7 +129,8 @@ def _known_files(
         return frozenset()
     if input_format.kind not in ("images", "texts") or input_format.label is None:
         raise UsageError(
-            "--labels is for models that were fitted on one folder with --labels: leave it out."
+            "--labels is for models that were fitted on one folder of images or texts with "
+            "--labels: leave it out."
         )
     paths, y = read_label_file(
         folder, Path(labels_file), input_format.positive, file_column, input_format.label
