@@ -94,7 +94,7 @@ def try_features(
     check_integer("n_questions", n_questions, 1)
     kind = kind_of(input_path)
     if sheet is not None:
-        check_sheet(sheet, kind, input_path, input_path)
+        check_sheet(sheet, kind, input_path, extractor_path)
     if (kind == "table") != (text is not None):
         raise UsageError("--text COLUMN is for tables, and tables need it.")
     extractor = open_extractor(extractor_path)
