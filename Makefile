@@ -39,6 +39,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/tables.py
+	PYTHONPATH=. $(BIN)/python benchmarks/features.py
 
 # An item of the paper (experiments/registry.py lists them), such as
 # make reproduce ITEM=table2 DATA_DIR=... ARGS="--workers 2"; ARGS=--show makes it from its records.

@@ -39,6 +39,8 @@ STUDIES = {
     "doubt": "studies.doubt.ITEM",
     "tables": "studies.tables.ITEM",
     "review": "studies.review.ITEM",
+    "features": "studies.features.ITEM",
+    "text": "studies.texts.ITEM",
     "metrics": "studies.metrics.ITEM",
     "priors": "studies.priors.ITEM",
     "gaussians": "studies.gaussians.ITEM",

@@ -29,9 +29,10 @@ ALLOWED: dict[str, set[str]] = {
         "", "errors", "base", "scenarios", "nn", "persistence", "priors", "training", "estimators",
         "vq",
     },
+    "features": {"errors", "base", "persistence"},
     "files": {
         "errors", "base", "scenarios", "nn", "persistence", "priors", "trees", "metrics",
-        "estimators", "vq", "rivals",
+        "estimators", "features", "vq", "rivals",
     },
     "datasets": {"errors", "base", "scenarios", "persistence", "files"},
     "report": {
@@ -50,6 +51,7 @@ FORBIDDEN: dict[str, set[str]] = {
     "trees": {"torch", "sklearn"},
     "training": {"sklearn"},
     "datasets": {"torch"},
+    "features": {"sklearn"},
     "metrics": {"torch"},
     "scenarios": {"torch", "sklearn"},
     "files/readers": {"torch", "sklearn"},
@@ -153,6 +155,8 @@ def test_import_vqpu__loads_nothing_heavy() -> None:
         ["demo", "--help"],
         ["data", "--help"],
         ["data", "fetch", "--help"],
+        ["features", "--help"],
+        ["features", "try", "--help"],
         *([name, "--help"] for name in ("fit", "predict", "rank", "inspect", "evaluate", "export")),
         ["explain", "--help"],
         ["compare", "--help"],

@@ -12,9 +12,10 @@ import pytest
 from PIL import Image
 
 import vqpu
+from tests.features_tools import texts, write_text_network
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ["README.md", "docs/guide.md", "docs/methods.md"]
+PAGES = ["README.md", "docs/guide.md", "docs/methods.md", "docs/features.md"]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
@@ -32,7 +33,13 @@ def tiny_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
     for name in ("customers.csv", "new.csv"):
         _write_table(tmp_path / name, rng)
     unlabeled = np.vstack([rng.normal(3, 1, (50, 4)), rng.normal(-3, 1, (100, 4))])
-    return {"positives": rng.normal(3, 1, (60, 4)), "unlabeled": unlabeled}
+    write_text_network(tmp_path / "words.onnx")
+    return {
+        "positives": rng.normal(3, 1, (60, 4)),
+        "unlabeled": unlabeled,
+        "wanted_texts": texts(60, is_positive=True, seed=0),
+        "other_texts": [text for p in (0, 1) for text in texts(60, is_positive=p == 1, seed=1)],
+    }
 
 
 def _write_pictures(folder: Path, rng: np.random.Generator) -> None:

@@ -116,6 +116,10 @@ class BrokenImageWarning(VqpuWarning):
     """Image files were left out because they cannot be decoded."""
 
 
+class BrokenTextWarning(VqpuWarning):
+    """Texts were left out because they are missing, empty or unreadable."""
+
+
 def did_you_mean(name: str, names: Iterable[str], cutoff: float = 0.6) -> str:
     """Return a question about the most similar of some names, to end a message with, or nothing.
 

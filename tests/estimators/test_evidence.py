@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -10,10 +12,8 @@ from vqpu.base._source import ArraySource
 from vqpu.base._split import Sets
 from vqpu.estimators._evidence import likeness, telling_columns, twins
 
-Floats = NDArray[np.float64]
 
-
-def both(positive: Floats, unlabeled: Floats) -> tuple[ArraySource, Sets]:
+def both(positive: NDArray[Any], unlabeled: NDArray[Any]) -> tuple[ArraySource, Sets]:
     n, total = len(positive), len(positive) + len(unlabeled)
     return ArraySource(np.concatenate([positive, unlabeled])), Sets(
         np.arange(n), np.arange(n, total)

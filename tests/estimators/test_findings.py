@@ -72,20 +72,20 @@ def test_findings__something_wrong__level_and_cause(case: str) -> None:
 
 
 def test_findings__few_to_compare__unlikeness_must_be_larger() -> None:
-    few = {"n_positive": 16, "n_unlabeled": 60, "alpha": Interval(0.1, 0.05, 0.2)}
+    few: dict[str, Any] = {"n_positive": 16, "n_unlabeled": 60, "alpha": Interval(0.1, 0.05, 0.2)}
     assert finding("likeness", likeness=0.75, **few).level == "ok"
     assert finding("likeness", likeness=0.85, **few).level == "doubt"
 
 
 def test_findings__leak__names_the_column_of_a_table() -> None:
-    leaking = {"column_auc": 0.99, "likeness": None}
+    leaking: dict[str, Any] = {"column_auc": 0.99, "likeness": None}
     assert "'c' alone" in finding("column", **leaking).sentence
     unnamed = findings_of_evidence(GOOD._replace(**leaking))
     assert any("column 2 alone" in one.sentence for one in unnamed)
 
 
 def test_findings__two_columns_tell__neither_is_a_leak() -> None:
-    leaking = {"column_auc": 0.99, "likeness": 0.9}
+    leaking: dict[str, Any] = {"column_auc": 0.99, "likeness": 0.9}
     assert finding("column", **leaking, other_column_auc=0.98).level == "ok"
 
 

@@ -8,6 +8,7 @@ from vqpu.nn import (
     ConvEncoder,
     DCGANEncoder,
     InputNormalizer,
+    LinearEncoder,
     MLPEncoder,
     VQVAEEncoder,
     fold_batch_norm,
@@ -101,6 +102,18 @@ def test_fold__trained_encoder__same_vectors_without_batch_norm(kind: str) -> No
     norms = (nn.BatchNorm1d, nn.BatchNorm2d)
     assert not any(isinstance(layer, norms) for layer in folded.modules())
     assert any(isinstance(layer, norms) for layer in network.modules())
+
+
+def test_linear__vectors__one_matrix_and_one_shift() -> None:
+    encoder = LinearEncoder((7,), 4, n_vectors=3, dropout=0.5).eval()
+    layer = encoder.layers[1]
+    assert isinstance(layer, torch.nn.Linear)
+    x = torch.randn(5, 7, generator=torch.Generator().manual_seed(0))
+    expected = (x @ layer.weight.T + layer.bias).reshape(5, 3, 4)
+    torch.testing.assert_close(encoder(x), expected)
+    folded = fold_batch_norm(encoder)
+    assert [type(part) for part in folded.layers] == [torch.nn.Linear]
+    assert torch.equal(folded(x), encoder(x))
 
 
 def test_fold__foreign_module__left_as_it_is() -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import vqpu
-from vqpu.cli import _compare, _data, _fit, _model, _predict, _review
+from vqpu.cli import _compare, _data, _features, _fit, _model, _predict, _review
 from vqpu.errors import ParameterError, UsageError, VqpuError
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -35,6 +35,7 @@ for _command in (
 ):
     app.command()(_command)
 app.add_typer(_review.app, name="review")
+app.add_typer(_features.app, name="features")
 app.add_typer(_data.app, name="data")
 
 

@@ -37,7 +37,18 @@ Number = Annotated[
     typer.Option(help="Column that is taken as numbers, whatever it looks like; may be repeated."),
 ]
 Category = Annotated[list[str] | None, typer.Option(help="The same, as a category.")]
-Text = Annotated[list[str] | None, typer.Option(help="The same, as free text.")]
+Text = Annotated[
+    list[str] | None,
+    typer.Option(help="The same, as free text; with --features the column of texts."),
+]
+Features = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Learn from features of a pretrained network: an .onnx file, or a local Hugging Face "
+        "directory. For pictures, folders of .txt files, and tables with --text COLUMN.",
+    ),
+]
 Missing = Annotated[
     str | None,
     typer.Option(help="keep: a missing value is a value like any other. refuse: it is an error."),
@@ -83,6 +94,7 @@ def fit(
     category: Category = None,
     text: Text = None,
     missing: Missing = None,
+    features: Features = None,
     image_size: ImageSize = None,
     image_mode: ImageMode = None,
     skip_broken: SkipBroken = False,
@@ -105,8 +117,8 @@ def fit(
     encoder: Annotated[
         str | None,
         typer.Option(
-            help="auto, network, conv, vqvae, dcgan, mlp or trees. Default: auto, conv for "
-            "pictures and trees for tables."
+            help="auto, network, conv, vqvae, dcgan, mlp, linear or trees. Default: auto, conv for "
+            "pictures, trees for tables and linear for features."
         ),
     ] = None,
     time_limit: Annotated[
@@ -151,7 +163,7 @@ def fit(
         data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
         labels=labels, file_column=file_column, id_column=id_column, columns=columns or None,
         drop=drop or None, number=number or None, category=category or None, text=text or None,
-        missing=missing,
+        missing=missing, features=features,
         image_size=image_size, image_mode=image_mode, out=out, encoder=encoder, random_state=seed,
         decisions=decisions,
         checkpoint_dir=checkpoint_dir, resume=resume or None, overwrite=overwrite or None,

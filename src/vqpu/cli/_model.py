@@ -30,15 +30,23 @@ def inspect(
 def export(
     model: Model,
     onnx: Annotated[Path, typer.Option(help="File that the graph goes to, ending in .onnx.")],
+    features: Annotated[
+        str | None,
+        typer.Option(
+            metavar="EXTRACTOR", help="Where the ONNX file of a model on features lies now."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
 ) -> None:
     """Write a model as one ONNX graph and check it against the model on the spot."""
     from vqpu.files._export import export_onnx
+    from vqpu.files._input_streams import opened_features
     from vqpu.files._models import open_model
     from vqpu.persistence._targets import check_target
 
     check_target(onnx, (".onnx",), model_path=model)
     estimator, input_format, _ = open_model(model)
+    extractor = opened_features(input_format, features)
     plan = input_format.plan
     columns = None if plan is None else plan.feature_names
     done = export_onnx(
@@ -48,14 +56,16 @@ def export(
         dtype=input_format.dtype,
         feature_names=columns,
         categories=None if plan is None else plan.values_by_column(),
+        extractor=extractor,
     )
     if as_json:
         print(json.dumps(done._asdict() | {"path": str(done.path), "columns": columns}))
         return
     print(
-        f"{done.path}: takes x of {done.input_dtype}, shape {('n', *done.input_shape)}; gives "
-        f"{', '.join(done.outputs)}. On {done.n_checked} samples its scores are within "
-        f"{done.largest_error:.1e} of the model's, and {done.codes_apart:.2%} of the codes differ."
+        f"{done.path}: takes {', '.join(done.inputs)} of {done.input_dtype}, shape "
+        f"{('n', *done.input_shape)}; gives {', '.join(done.outputs)}. On {done.n_checked} samples "
+        f"its scores are within {done.largest_error:.1e} of the model's, and "
+        f"{done.codes_apart:.2%} of the codes differ."
     )
     if columns is not None:
         shown = ", ".join(columns[:_MOST_COLUMNS]) + ", ..." * (len(columns) > _MOST_COLUMNS)

@@ -31,6 +31,14 @@ Keep = Annotated[
 Missing = Annotated[
     str, typer.Option(help="keep: missing values are values like others. refuse: an error.")
 ]
+Features = Annotated[
+    str | None,
+    typer.Option(
+        metavar="EXTRACTOR",
+        help="Where the pretrained network of a model on features lies now. Default: where it lay "
+        "in training.",
+    ),
+]
 _SHARES = ("recall", "precision", "f1", "auc", "proxy_auc")
 BEYOND_BOUNDS = (
     "Estimates below 0 or above 1 mean that alpha or the scenario does not fit these data."
@@ -49,6 +57,7 @@ def predict(
     id_column: IdColumn = None,
     keep: Keep = None,
     missing: Missing = "keep",
+    features: Features = None,
     as_json: AsJson = False,
 ) -> None:
     """Write label, score and probability of every sample.
@@ -67,6 +76,7 @@ def predict(
         id_column=id_column,
         keep=keep or [],
         missing=missing,
+        features=features,
     )
     if as_json:
         print(json.dumps({"out": str(out), **written._asdict(), "notes": written.notes.counts}))
@@ -106,6 +116,7 @@ def rank(
     id_column: IdColumn = None,
     keep: Keep = None,
     missing: Missing = "keep",
+    features: Features = None,
     as_json: AsJson = False,
 ) -> None:
     """List the most likely hidden positives, best first."""
@@ -128,6 +139,7 @@ def rank(
         id_column=id_column,
         keep=keep or [],
         missing=missing,
+        features=features,
     )
     if as_json:
         keys = ("name", "label", "score", "probability")
@@ -161,6 +173,7 @@ def explain(
     top: Annotated[int, typer.Option(min=1, help="How many samples.")] = 20,
     id_column: IdColumn = None,
     missing: Missing = "keep",
+    features: Features = None,
     as_json: AsJson = False,
 ) -> None:
     """List the most likely positives with the columns that speak for and against each."""
@@ -172,6 +185,7 @@ def explain(
         top=top,
         id_column=id_column,
         missing=missing,
+        features=features,
     )
     if as_json:
         print(json.dumps(_plain_explanation(explained), allow_nan=False))
@@ -233,6 +247,7 @@ def evaluate(
         typer.Option(help="With --scenario: positives among the unlabelled. Default: the model's."),
     ] = None,
     missing: Missing = "keep",
+    features: Features = None,
     skip_broken: Annotated[
         bool, typer.Option("--skip-broken", help="Leave out images that cannot be decoded.")
     ] = False,
@@ -263,6 +278,7 @@ def evaluate(
         scenario=scenario,
         alpha=alpha,
         missing=missing,
+        features=features,
         notes=notes,
     )
     if as_json:

@@ -20,6 +20,7 @@ from vqpu.nn import (
     DCGANEncoder,
     EncoderEnsemble,
     InputNormalizer,
+    LinearEncoder,
     MLPEncoder,
     TableInputs,
     TableNormalizer,
@@ -42,13 +43,13 @@ class EncoderSpec(NamedTuple):
     Attributes
     ----------
     encoder : str or callable
-        "auto" or "network", "conv", "vqvae", "dcgan", "mlp", or a function of (sample_shape,
-        output_dim).
+        "auto" or "network", "conv", "vqvae", "dcgan", "mlp", "linear", or a function of
+        (sample_shape, output_dim).
     sample_shape : tuple
     output_dim : int
         Of every vector.
     n_vectors : int
-        K for "mlp".
+        K for "mlp" and "linear".
     dropout : float
     n_members : int
     precision : {"float32", "bfloat16"}
@@ -210,6 +211,8 @@ def build_member(spec: EncoderSpec) -> nn.Module:
         return DCGANEncoder(shape, spec.output_dim)
     if is_image:
         return ConvEncoder(shape, spec.output_dim, spec.dropout, spec.norm)
+    if name == "linear":
+        return LinearEncoder(shape, spec.output_dim, spec.n_vectors, spec.dropout)
     return MLPEncoder(shape, spec.output_dim, spec.n_vectors, spec.dropout, spec.norm)
 
 

@@ -30,3 +30,5 @@ from vqpu.files.readers._tables import iter_table as iter_table
 from vqpu.files.readers._tables import read_table as read_table
 from vqpu.files.readers._tables import read_tables as read_tables
 from vqpu.files.readers._tables import table_columns as table_columns
+
+from vqpu.files._input_format import feature_extras as feature_extras  # isort: skip  # needs the names above

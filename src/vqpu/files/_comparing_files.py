@@ -101,6 +101,7 @@ def _methods_for(
     kind = kind_of(path)
     training = read_sources(sources, quiet=quiet) if kind == "array" else None
     is_images = kind == "images" or (training is not None and training.data.X.ndim > 2)
+    is_images = is_images and sources.features is None  # which makes vectors of pictures
     return default_methods(is_images=is_images), training
 
 

@@ -40,11 +40,13 @@ def evaluate_file(
     alpha: float | None = None,
     missing: str = "keep",
     notes: Notes | None = None,
+    features: str | Path | None = None,
 ) -> dict[str, Any]:
     """Score a model on labelled input; parameters as in the functions below.
 
     Without ``alpha``, a scenario takes the model's own estimate. ``notes`` takes the counts of
-    cells that are not as in training.
+    cells that are not as in training; ``features`` says where the extractor of a model on features
+    lies now.
     """
     if scenario is None and alpha is not None:
         raise UsageError("--alpha is for scores without negatives: give --scenario with it.")
@@ -66,6 +68,7 @@ def evaluate_file(
         needs_truth=scenario is None,
         missing=missing,
         notes=notes,
+        features=features,
     )
     return evaluate(predictions_of(model.estimator, chunks), scenario=scenario, alpha=alpha)
 

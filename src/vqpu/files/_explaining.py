@@ -83,6 +83,7 @@ def explain_file(
     top: int,
     id_column: str | None = None,
     missing: str = "keep",
+    features: str | Path | None = None,
 ) -> Explained:
     """Return the most likely positives of an input with the reasons for each.
 
@@ -92,12 +93,21 @@ def explain_file(
     top : int
     id_column : str or None
     missing : {"keep", "refuse"}
+    features : path or None
+        Of a model on features: where the extractor lies now; None: where it lay.
     """
     check_integer("top", top, 1)
     model, input_format, _ = open_model(model_path)
     importance = _importance(model, input_format)  # refuses other models before anything is read
     notes = Notes()
-    chunks = open_input(input_format, input_path, id_column=id_column, missing=missing, notes=notes)
+    chunks = open_input(
+        input_format,
+        input_path,
+        id_column=id_column,
+        missing=missing,
+        notes=notes,
+        features=features,
+    )
     counts = {"n_seen": 0, "n_broken": 0}
     best = heapq.nlargest(top, _scored(model, chunks, counts))
     if not best:
@@ -132,7 +142,8 @@ def column_names(input_format: InputFormat, n_columns: int) -> list[str]:
     """
     if input_format.plan is not None:
         return input_format.plan.feature_names
-    return [f"column {index}" for index in range(n_columns)]
+    kind = "column" if input_format.features is None else "feature"
+    return [f"{kind} {index}" for index in range(n_columns)]
 
 
 def _words(input_format: InputFormat) -> dict[int, tuple[str, ...]]:
@@ -175,10 +186,10 @@ def _scored(model: Any, chunks: Iterable[Chunk], counts: dict[str, int]) -> Iter
     for chunk in chunks:
         part = predict_chunk(model, chunk)
         counts["n_broken"] += part.n_broken
-        for (name, _, score, probability, reason, *_), row in zip(
-            part.rows(), chunk.X, strict=True
-        ):
-            if reason is not None:
+        values = iter(chunk.X)  # without those of files that could not be read
+        for place, (name, _, score, probability, reason, *_) in enumerate(part.rows()):
+            row = None if place in chunk.broken_places else next(values)
+            if row is None or reason is not None:
                 continue
             counts["n_seen"] += 1
             yield score, -counts["n_seen"], name, probability, np.array(row)

@@ -19,6 +19,8 @@ from torch import Tensor, nn
 
 from vqpu.base._source import ArraySource
 from vqpu.errors import ExportError, MissingDependencyError, UsageError
+from vqpu.features._extractor import Extractor
+from vqpu.files._feature_graph import check_samples, joined_graph
 from vqpu.files._tree_graph import OUTPUTS as OUTPUTS_OF_TREES
 from vqpu.files._tree_graph import tree_graph, tree_samples
 from vqpu.nn import project_on_anchors
@@ -42,9 +44,11 @@ class Exported(NamedTuple):
     Attributes
     ----------
     path : Path
+    inputs : tuple of str
+        "x", or the names of a network's tokens.
     input_dtype : str
     input_shape : tuple
-        Of one sample.
+        Of one sample; ("tokens",) for texts.
     outputs : tuple of str
         "score" (log odds), "probability", "projection" (s(x)) and, for quantised models, "codes".
     n_checked : int
@@ -56,8 +60,9 @@ class Exported(NamedTuple):
     """
 
     path: Path
+    inputs: tuple[str, ...]
     input_dtype: str
-    input_shape: tuple[int, ...]
+    input_shape: tuple[Any, ...]
     outputs: tuple[str, ...]
     n_checked: int
     largest_error: float
@@ -139,6 +144,7 @@ def export_onnx(
     dtype: str | None = None,
     feature_names: Sequence[str] | None = None,
     categories: Mapping[str, Sequence[str]] | None = None,
+    extractor: Extractor | None = None,
 ) -> Exported:
     """Write a model as an ONNX graph with a free number of samples, if it scores as the model does.
 
@@ -163,9 +169,14 @@ def export_onnx(
     categories : mapping of sequence of str or None
         Values of columns that hold codes, by name, for the metadata under "vqpu.categories": value
         number i has code i, any other value the next code, and NaN means missing.
+    extractor : Extractor or None
+        Of a model on features of an ONNX file: the graph then begins with its network and takes
+        pictures of uint8 as "x", or the tokens that the network takes.
     """
     path = Path(path)
     _check_request(model, path)
+    if extractor is not None:
+        sample_shape, dtype = (extractor.record.n_features,), "float32"
     shape = tuple(sample_shape or model.input_shape_)
     if feature_names is not None and (
         isinstance(feature_names, str) or len(feature_names) != shape[0]
@@ -186,8 +197,12 @@ def export_onnx(
     for key, note in {COLUMNS_KEY: feature_names, CATEGORIES_KEY: categories}.items():
         if note:
             proto.metadata_props.add(key=key, value=json.dumps(note))
+    fed: dict[str, NDArray[Any]] = {"x": samples}
+    if extractor is not None:
+        proto = joined_graph(extractor, proto)
+        fed, samples = check_samples(extractor)
     content: bytes = proto.SerializeToString()
-    exported = _compare(model, outputs, content, samples, path)
+    exported = _compare(model, outputs, content, fed, samples, path)
     with writing(path) as file:
         file.write(content)
     return exported
@@ -282,15 +297,17 @@ def _compare(
     model: VQKMeansClassifier,
     names: tuple[str, ...],
     content: bytes,
+    given: Mapping[str, NDArray[Any]],
     samples: NDArray[Any],
     path: Path,
 ) -> Exported:
-    """Let onnxruntime and the model score the same samples, all at once and one alone."""
-    import onnxruntime
+    """Let onnxruntime and the model score the same samples, all at once and one alone.
 
-    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    outputs = dict(zip(names, session.run(None, {"x": samples}), strict=True))
-    alone = session.run(["score"], {"x": samples[:1]})[0]
+    ``given`` is the graph's input by name, ``samples`` what the model gets.
+    """
+    session = _session(content)
+    outputs = dict(zip(names, session.run(None, dict(given)), strict=True))
+    alone = session.run(["score"], {name: array[:1] for name, array in given.items()})[0]
     encodings = model._folded.encode(ArraySource(samples), None, model._device)
     error = _largest_error(outputs["score"], model.decision_rule_.log_odds(encodings))
     error = max(error, _largest_error(alone, outputs["score"][:1]))
@@ -302,8 +319,23 @@ def _compare(
             f"The exported graph scores otherwise than the model: scores differ by up to "
             f"{error:.2g} and {apart:.2%} of the codes. It was not written."
         )
-    shape, dtype = samples.shape[1:], str(samples.dtype)
-    return Exported(path, dtype, shape, names, len(samples), error, apart)
+    first = next(iter(given.values()))
+    shape = first.shape[1:] if "x" in given else ("tokens",)
+    return Exported(path, tuple(given), str(first.dtype), shape, names, len(samples), error, apart)
+
+
+def _session(content: bytes) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    try:
+        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # of a graph that holds somebody else's network
+        reason = " ".join(str(error).split())[:240]
+        raise ExportError(
+            f"The exported graph cannot be run: {reason}. It was not written."
+        ) from None
 
 
 def _largest_error(found: NDArray[np.float64], expected: NDArray[np.float64]) -> float:

@@ -14,6 +14,7 @@ from typing import Any
 from vqpu.errors import UsageError
 from vqpu.files import PUData
 from vqpu.files._decisions import apply_decisions, read_decisions
+from vqpu.files._feature_data import FEATURE_DEFAULTS
 from vqpu.files._input_format import INPUT_FILE
 from vqpu.files._models import is_model
 from vqpu.files._settings import FitSettings
@@ -51,6 +52,9 @@ def fit_files(
     checkpoints = _checkpoint_folder(settings)
     refuse_model(settings.out, overwrite=settings.overwrite or settings.resume)
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
+    if settings.features is not None and parameters.get("encoder", "auto") == "auto":
+        parameters.pop("encoder", None)
+        parameters = FEATURE_DEFAULTS | parameters
     model = VQKMeansClassifier().set_params(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
     decisions = None if settings.decisions is None else read_decisions(settings.decisions)

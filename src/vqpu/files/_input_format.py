@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from vqpu.errors import InputError
+from vqpu.features._extractor import Extractor
+from vqpu.features._record import ExtractorRecord, parse_record
 from vqpu.files import ColumnPlan, PUData, kind_of
 from vqpu.files.readers._schema import plan_of_schema
 
 INPUT_FILE = "input.json"
-KINDS = ("images", "array", "table")
+KINDS = ("images", "texts", "array", "table")
+# Entries that models of before do not have.
+_NEW = {"negative", "text", "features"}
 _FORMAT = 1
 
 
@@ -24,7 +28,7 @@ class InputFormat:
 
     Attributes
     ----------
-    kind : {"images", "array", "table"}
+    kind : {"images", "texts", "array", "table"}
     sample_shape : tuple of int
         Of one sample as it is read: (d,), (h, w), (h, w, c) or (c, h, w).
     dtype : str
@@ -36,6 +40,10 @@ class InputFormat:
     id_column : str or None
     negative : str or None
         The only other label in the column of labels, if there is one.
+    text : str or None
+        The column of texts that features are made of, where the kind is "table".
+    features : ExtractorRecord or None
+        The pretrained network whose features the model was fitted on.
     plan : ColumnPlan or None
         What the columns are, where the kind is "table". It is no part of this file but of the
         model itself; in models of before it stood here, as a schema.
@@ -49,10 +57,12 @@ class InputFormat:
     positive: str | None = None
     id_column: str | None = None
     negative: str | None = None
+    text: str | None = None
+    features: ExtractorRecord | None = None
     plan: ColumnPlan | None = None
 
     @classmethod
-    def of_data(cls, kind: str, data: PUData, **roles: str | None) -> InputFormat:
+    def of_data(cls, kind: str, data: PUData, **roles: Any) -> InputFormat:
         """Return the format of what a ``read_`` function gave."""
         mode = None
         if kind == "images":
@@ -62,6 +72,22 @@ class InputFormat:
             kind, data.X.shape[1:], str(data.X.dtype), mode,
             negative=negative, plan=data.plan, **roles,
         )  # fmt: skip
+
+    @classmethod
+    def of_features(cls, record: ExtractorRecord, **roles: Any) -> InputFormat:
+        """Return the format of a model on features; ``text`` names the column of a table.
+
+        Parameters
+        ----------
+        record : ExtractorRecord
+        **roles : str or None
+            Further fields.
+        """
+        image = record.image
+        if image is not None:
+            return cls("images", image.shape, "uint8", image.mode, features=record, **roles)
+        kind = "texts" if roles.get("text") is None else "table"
+        return cls(kind, (record.n_features,), "float32", features=record, **roles)
 
     @classmethod
     def of_shape(cls, input_shape: tuple[int, ...]) -> InputFormat:
@@ -77,8 +103,10 @@ class InputFormat:
 
     def to_json(self) -> bytes:
         """Return the format as the text of a JSON file."""
-        plain = asdict(replace(self, plan=None)) | {"format": _FORMAT}
+        plain = asdict(replace(self, plan=None, features=None)) | {"format": _FORMAT}
         del plain["plan"]
+        if self.features is not None:
+            plain["features"] = self.features.model_dump(mode="json")
         return (json.dumps(plain, indent=1) + "\n").encode()
 
     @classmethod
@@ -93,11 +121,13 @@ class InputFormat:
         fields = {name: value for name, value in plain.items() if name != "format"}
         schema = fields.pop("schema", None)  # of models of before
         known = set(cls.__dataclass_fields__) - {"plan"}
-        if not known - {"negative"} <= set(fields) <= known or fields["kind"] not in KINDS:
+        if not known - _NEW <= set(fields) <= known or fields["kind"] not in KINDS:
             raise InputError(f"{INPUT_FILE} has unknown or missing entries: {plain!r:.200}.")
+        record = fields.pop("features", None)
         shape = _checked_fields(fields)
         plan = None if schema is None else plan_of_schema(schema)
-        return cls(**fields, sample_shape=shape, plan=plan)
+        features = None if record is None else parse_record(record)
+        return cls(**fields, sample_shape=shape, plan=plan, features=features)
 
     def words(self) -> tuple[Any, Any] | None:
         """Return what negatives and positives are called in the user's table, None if nowhere.
@@ -117,7 +147,7 @@ class InputFormat:
     @property
     def name_column(self) -> str:
         """Header of the samples' names in files of predictions."""
-        return "path" if self.kind == "images" else "id"
+        return "path" if self.kind in ("images", "texts") else "id"
 
     def describe(self) -> str:
         """Return in a few words what input fits.
@@ -127,12 +157,34 @@ class InputFormat:
         >>> InputFormat("images", (64, 64, 3), "uint8", "RGB").describe()
         'a folder of images (read as 64 x 64 RGB)'
         """
+        by = "" if self.features is None else f", by {self.features.describe()}"
         if self.kind == "images":
             side = self.sample_shape[0]
-            return f"a folder of images (read as {side} x {side} {self.image_mode})"
+            return f"a folder of images (read as {side} x {side} {self.image_mode}){by}"
+        if self.kind == "texts":
+            return f"a folder of texts{by}"
+        if self.text is not None:
+            return f"a table with texts in its column {self.text!r}{by}"
         if self.plan is not None:
             return f"a table with {len(self.plan.columns)} feature columns"
         return f"an array of samples of shape {self.sample_shape}"
+
+
+def feature_extras(extractor: Extractor, *, text: str | None = None) -> dict[str, bytes]:
+    """Return what tells a saved model that its X is features, so that commands extract them.
+
+    Parameters
+    ----------
+    extractor : Extractor
+        That X was made by.
+    text : str or None
+        Column of a table that holds the texts; None: they are files of a folder.
+
+    Examples
+    --------
+    >>> model.save("model", extras=feature_extras(extractor))  # doctest: +SKIP
+    """
+    return {INPUT_FILE: InputFormat.of_features(extractor.record, text=text).to_json()}
 
 
 def _checked_fields(fields: dict[str, Any]) -> tuple[int, ...]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from vqpu.errors import InputError, UsageError, did_you_mean
+from vqpu.features._extractor import Extractor
+from vqpu.features._opening import reopen_extractor
 from vqpu.files import (
     Chunk,
     Notes,
@@ -23,12 +24,19 @@ from vqpu.files import (
     iter_images,
     iter_table,
     read_array_file,
+    read_label_file,
     read_labeled_images,
     table_columns,
 )
+from vqpu.files._feature_streams import (
+    RawChunk,
+    column_chunks,
+    feature_chunks,
+    file_chunks,
+)
 from vqpu.files._input_format import InputFormat, check_kind
-
-Item = TypeVar("Item")
+from vqpu.files._read_ahead import read_ahead as read_ahead
+from vqpu.files.readers._texts import find_texts
 
 _ROWS = 4096
 
@@ -81,6 +89,7 @@ class Shard:
 
 
 WHOLE = Shard(1, 1)
+Features = str | Path | Extractor | None
 
 
 def open_input(
@@ -94,6 +103,7 @@ def open_input(
     keep: Sequence[str] = (),
     missing: str = "keep",
     notes: Notes | None = None,
+    features: Features = None,
 ) -> Iterator[Chunk]:
     """Give samples of a file or folder chunk by chunk, read as in training.
 
@@ -112,6 +122,8 @@ def open_input(
         Of tables: whether missing values are an error.
     notes : Notes or None
         Takes the counts of cells that are not as in training.
+    features : path, Extractor or None
+        Of a model on features: where the extractor lies now; None: where it lay.
 
     Yields
     ------
@@ -120,6 +132,13 @@ def open_input(
     """
     check_kind(input_format, path)
     _check_of_table(input_format, id_column, keep, missing)
+    extractor = opened_features(input_format, features)
+    if extractor is not None:
+        id_column = id_column or input_format.id_column
+        roles = {"id_column": id_column, "label": label, "positive": positive, "keep": keep}
+        raw = _raw_chunks(input_format, path, shard, roles)
+        refuse = "Fill it, or leave out --missing refuse." if missing == "refuse" else None
+        return feature_chunks(raw, extractor, refuse=refuse)
     if input_format.kind == "images":
         paths = find_images(path)[shard.slice_from(0)]
         mode = input_format.image_mode or "RGB"
@@ -140,6 +159,40 @@ def open_input(
             notes=notes,
         )
     )
+
+
+def opened_features(input_format: InputFormat, features: Features) -> Extractor | None:
+    """Return the extractor that a model was fitted with, None for one that takes no features.
+
+    Parameters
+    ----------
+    input_format : InputFormat
+    features : path, Extractor or None
+        Where it lies now; None: where it lay.
+    """
+    if input_format.features is not None:
+        return reopen_extractor(input_format.features, features)
+    if features is not None:
+        raise UsageError(
+            f"The model takes {input_format.describe()} and no features: leave --features out."
+        )
+    return None
+
+
+def _raw_chunks(
+    input_format: InputFormat, path: str | Path, shard: Shard, roles: dict[str, Any]
+) -> Iterator[RawChunk]:
+    """Give the samples of a model on features before they are extracted."""
+    assert input_format.features is not None
+    if input_format.text is None:
+        image = input_format.features.image
+        paths = find_texts(path) if image is None else find_images(path)
+        yield from file_chunks(paths[shard.slice_from(0)], image)
+        return
+    start = 0
+    for chunk in column_chunks(path, input_format.text, **roles):
+        yield chunk.taken(shard.slice_from(start))
+        start += len(chunk.samples)
 
 
 def _check_of_table(
@@ -164,24 +217,6 @@ def _checked_array(input_format: InputFormat, path: str | Path) -> Iterator[Chun
         yield chunk
 
 
-def read_ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """Give the items of an iterable; a thread makes the next one while one is used.
-
-    Order and errors are those of the iterable.
-
-    Examples
-    --------
-    >>> list(read_ahead(range(3)))
-    [0, 1, 2]
-    """
-    source, end = iter(items), object()
-    with ThreadPoolExecutor(1, thread_name_prefix="vqpu-reader") as reader:
-        coming: Future[Item | object] = reader.submit(next, source, end)
-        while (item := coming.result()) is not end:
-            coming = reader.submit(next, source, end)
-            yield item  # type: ignore[misc]
-
-
 def open_labeled_input(
     input_format: InputFormat,
     path: str | Path,
@@ -194,6 +229,7 @@ def open_labeled_input(
     needs_truth: bool = False,
     missing: str = "keep",
     notes: Notes | None = None,
+    features: Features = None,
 ) -> Iterator[Chunk]:
     """Give the samples of labelled input with ``y``, chunk by chunk.
 
@@ -211,11 +247,12 @@ def open_labeled_input(
         Of images.
     needs_truth : bool
         Whether a sample without a label is refused, as nobody knows what it is.
-    missing, notes
+    missing, notes, features
         As in :func:`open_input`.
     """
     check_kind(input_format, path)
     _check_labels_option(input_format, label, labels_file)
+    extractor = opened_features(input_format, features)
     if input_format.kind == "array":
         return _in_chunks(read_array_file(path))
     label, positive = label or input_format.label, positive or input_format.positive
@@ -226,6 +263,9 @@ def open_labeled_input(
         )
     if input_format.kind == "table":
         _check_label_column(path, label, needs_truth)
+        if extractor is not None:
+            raw = column_chunks(path, str(input_format.text), label=label, positive=positive)
+            return _labeled_features(extractor, raw, on_broken)
         assert input_format.plan is not None
         # Without an id column: nothing is written that a row's name would stand in.
         return iter_table(
@@ -235,6 +275,10 @@ def open_labeled_input(
     if needs_truth:
         n_unlabeled = count_unlabeled_files(labels_file, file_column, label)
         _check_all_labeled(labels_file, n_unlabeled)
+    if extractor is not None:
+        paths, y = read_label_file(Path(path), Path(labels_file), positive, file_column, label)
+        raw = file_chunks(paths, extractor.record.image, y)
+        return _labeled_features(extractor, raw, on_broken)
     data = read_labeled_images(
         path,
         labels_file,
@@ -248,6 +292,13 @@ def open_labeled_input(
     return _in_chunks(data)
 
 
+def _labeled_features(
+    extractor: Extractor, raw: Iterator[RawChunk], on_broken: str
+) -> Iterator[Chunk]:
+    refuse = "Leave such samples out with --skip-broken." if on_broken == "raise" else None
+    return feature_chunks(raw, extractor, refuse=refuse)
+
+
 def _check_labels_option(
     input_format: InputFormat, label: str | None, labels_file: str | Path | None
 ) -> None:
@@ -256,10 +307,10 @@ def _check_labels_option(
         raise UsageError("An .npz file has its labels in y: leave --label and --labels out.")
     if input_format.kind == "table" and labels_file is not None:
         raise UsageError("A table has its labels in a column: leave --labels out.")
-    if input_format.kind == "images" and labels_file is None:
+    if input_format.kind in ("images", "texts") and labels_file is None:
         raise UsageError(
-            "A folder of images needs --labels FILE.csv, which names its files, with --label "
-            "COLUMN and --positive VALUE."
+            f"A folder of {input_format.kind} needs --labels FILE.csv, which names its files, with "
+            "--label COLUMN and --positive VALUE."
         )
 
 

@@ -67,9 +67,28 @@ def open_model(path: str | os.PathLike[str], *, encoder: Any = None) -> OpenedMo
             input_format = replace(input_format, kind="table")
     if plan is not None:
         input_format = replace(input_format, plan=plan)
-    if input_format.kind == "table" and input_format.plan is None:
+    if input_format.features is not None:
+        _check_features(input_format, estimator, path)
+    elif input_format.kind == "table" and input_format.plan is None:
         raise ModelFileError(f"{path} is for tables but does not say what their columns are.")
     return OpenedModel(estimator, input_format, bundle)
+
+
+def _check_features(
+    input_format: InputFormat, estimator: Any, path: str | os.PathLike[str]
+) -> None:
+    record = input_format.features
+    assert record is not None
+    fits = tuple(estimator.input_shape_) == (record.n_features,)
+    if record.image is not None:
+        fits &= input_format.kind == "images" and input_format.sample_shape == record.image.shape
+    else:
+        fits &= input_format.kind == ("texts" if input_format.text is None else "table")
+    if not fits:
+        raise ModelFileError(
+            f"{path} says that it takes {input_format.describe()}, which does not hold together "
+            f"with its samples of shape {tuple(estimator.input_shape_)}."
+        )
 
 
 def read_input_format(bundle: Bundle) -> InputFormat | None:

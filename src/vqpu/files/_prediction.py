@@ -54,6 +54,7 @@ def predict_file(
     id_column: str | None = None,
     keep: Sequence[str] = (),
     missing: str = "keep",
+    features: str | Path | None = None,
 ) -> Written:
     """Write label, score and probability of every sample of an input, or why there is none.
 
@@ -70,6 +71,8 @@ def predict_file(
         Columns of a table that go into the result.
     missing : {"keep", "refuse"}
         Of a table: whether missing values are an error.
+    features : path or None
+        Of a model on features: where the extractor lies now; None: where it lay.
     """
     check_output(out, [input_path], model_path)
     model, notes = open_model(model_path), Notes()
@@ -81,6 +84,7 @@ def predict_file(
         keep=keep,
         missing=missing,
         notes=notes,
+        features=features,
     )
     counter = _Counter()
     words = model.input_format.words()

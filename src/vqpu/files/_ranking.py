@@ -62,6 +62,7 @@ def rank_file(
     id_column: str | None = None,
     keep: Sequence[str] = (),
     missing: str = "keep",
+    features: str | Path | None = None,
 ) -> Ranked:
     """Return the most likely hidden positives of an input; write and draw them if asked to.
 
@@ -79,7 +80,7 @@ def rank_file(
         For a folder: the CSV of labels of training and its column of file names; pictures that it
         calls positive do not compete.
     id_column : str or None
-    keep, missing
+    keep, missing, features
         As in :func:`vqpu.files._prediction.predict_file`.
     """
     if out is not None:
@@ -100,6 +101,7 @@ def rank_file(
         keep=keep,
         missing=missing,
         notes=notes,
+        features=features,
     )
     if known:
         chunks = with_known(chunks, known)
@@ -139,10 +141,10 @@ def known_files(
     """
     if labels_file is None:
         return frozenset()
-    if input_format.kind != "images" or input_format.label is None:
+    if input_format.kind not in ("images", "texts") or input_format.label is None:
         raise UsageError(
-            "--labels is for models that were fitted on one folder of images with --labels: leave "
-            "it out."
+            "--labels is for models that were fitted on one folder of images or texts with "
+            "--labels: leave it out."
         )
     paths, y = read_label_file(
         folder, Path(labels_file), input_format.positive, file_column, input_format.label

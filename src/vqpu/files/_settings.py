@@ -41,6 +41,9 @@ class Sources(BaseModel):
         Columns of tables to leave out.
     number, category, text : list of str
         Columns of tables that are taken as such, whatever they look like.
+    features : path or None
+        A pretrained network, an ONNX file or a local Hugging Face directory: pictures, or the
+        texts of a folder or of the column ``text``, are learned from by its features.
     missing : {"keep", "refuse"}
         Whether missing values of tables are values like others, or an error.
     image_size, image_mode, on_broken
@@ -64,6 +67,7 @@ class Sources(BaseModel):
     number: list[str] = []
     category: list[str] = []
     text: list[str] = []
+    features: str | None = None
     missing: str = "keep"
     image_size: int = 64
     image_mode: str = "RGB"

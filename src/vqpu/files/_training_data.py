@@ -20,6 +20,7 @@ from vqpu.files import (
     read_tables,
     show_progress,
 )
+from vqpu.files._feature_data import check_feature_sources, read_features
 from vqpu.files._input_format import InputFormat
 from vqpu.files._settings import Sources
 
@@ -51,6 +52,16 @@ _USED = {
     (2, "images"): _PAIR | _IMAGES,
     (2, "array"): _PAIR | {"cache_dir"},
 }
+# The same with --features.
+_FEATURES = {"features", "cache_dir", "on_broken"}
+_USED_WITH_FEATURES = {
+    (1, "table"): _LABELS | _FEATURES | {"id_column", "text"},
+    (1, "images"): _LABELS | _FEATURES | {"labels", "file_column"},
+    (1, "texts"): _LABELS | _FEATURES | {"labels", "file_column"},
+    (2, "table"): _PAIR | _FEATURES | {"id_column", "text"},
+    (2, "images"): _PAIR | _FEATURES,
+    (2, "texts"): _PAIR | _FEATURES,
+}
 _OPTION_NAMES = {"id_column": "--id", "on_broken": "--skip-broken"}
 
 
@@ -72,10 +83,10 @@ def check_sources(sources: Sources) -> None:
     kind = kind_of(sources.data)
     if kind == "array" and sources.label is not None:
         raise UsageError("An .npz file has its labels in y: leave --label out.")
-    if kind == "images" and sources.labels is None:
+    if kind in ("images", "texts") and sources.labels is None:
         raise UsageError(
             f"{sources.data} is one folder: give two by --positives and --unlabeled, or "
-            "--labels FILE.csv, which says which of its images are positive."
+            f"--labels FILE.csv, which says which of its {kind} are positive."
         )
     if kind != "array" and (sources.label is None or sources.positive is None):
         raise UsageError(f"{sources.data} needs --label COLUMN and --positive VALUE.")
@@ -103,16 +114,19 @@ def _kind_of_both(positives: str, unlabeled: str) -> str:
 
 def _check_all_used(sources: Sources, count: int, kind: str) -> None:
     """Refuse settings that would be passed over in silence."""
+    check_feature_sources(sources, kind)
+    used = _USED if sources.features is None else _USED_WITH_FEATURES
     given = sources.model_fields_set & set(Sources.model_fields)
     unused = sorted(
         _OPTION_NAMES.get(name, f"--{name.replace('_', '-')}")
-        for name in given - _USED[count, kind]
+        for name in given - used[count, kind]
         if getattr(sources, name) != Sources.model_fields[name].default
     )
     if unused:
-        what = {"images": "folder", "array": "array", "table": "table"}[kind]
+        what = {"array": "array", "table": "table"}.get(kind, "folder")
         raise UsageError(
-            f"No meaning for {'one' if count == 1 else 'two'} {what}{'s' * (count - 1)}: "
+            f"No meaning for {'one' if count == 1 else 'two'} {what}{'s' * (count - 1)}"
+            f"{' with --features' * (sources.features is not None)}: "
             f"{', '.join(unused)}. See vqpu fit --help for what belongs together."
         )
 
@@ -127,6 +141,8 @@ def read_sources(sources: Sources, *, quiet: bool = False) -> TrainingData:
         Whether to show no progress of decoding images.
     """
     check_sources(sources)
+    if sources.features is not None:
+        return TrainingData(*read_features(sources, quiet=quiet))
     if sources.data is not None:
         return _read_one(sources, sources.data, quiet)
     assert sources.positives is not None

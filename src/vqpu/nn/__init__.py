@@ -16,6 +16,7 @@ from vqpu.nn._encoders import ConvEncoder as ConvEncoder
 from vqpu.nn._encoders import DCGANEncoder as DCGANEncoder
 from vqpu.nn._encoders import EncoderEnsemble as EncoderEnsemble
 from vqpu.nn._encoders import InputNormalizer as InputNormalizer
+from vqpu.nn._encoders import LinearEncoder as LinearEncoder
 from vqpu.nn._encoders import MLPEncoder as MLPEncoder
 from vqpu.nn._encoders import VQVAEEncoder as VQVAEEncoder
 from vqpu.nn._encoders import evaluating as evaluating

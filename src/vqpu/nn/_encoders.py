@@ -244,6 +244,34 @@ class MLPEncoder(nn.Module):
         return vectors
 
 
+class LinearEncoder(nn.Module):
+    """One linear layer, for vectors that a pretrained network has made.
+
+    Parameters
+    ----------
+    input_shape : tuple (n_features,)
+    vector_dim : int
+        p, the dimension of every vector.
+    n_vectors : int
+        K, the number of vectors.
+    dropout : float
+        Share of features dropped.
+    """
+
+    def __init__(
+        self, input_shape: tuple[int, ...], vector_dim: int, n_vectors: int, dropout: float
+    ) -> None:
+        super().__init__()
+        self.output_shape = (n_vectors, vector_dim)
+        self.layers = nn.Sequential(
+            nn.Dropout(dropout), nn.Linear(input_shape[0], n_vectors * vector_dim)
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        vectors: Tensor = self.layers(x).unflatten(1, self.output_shape)
+        return vectors
+
+
 def scale_for_relu(layers: nn.Module) -> None:
     """Draw weights as He et al. (2015) do, so that signals keep their size without any norm."""
     for layer in layers.modules():
@@ -272,7 +300,7 @@ def fold_batch_norm(module: AnyModule) -> AnyModule:
     """
     module = copy.deepcopy(module).eval()
     for child in module.modules():
-        if isinstance(child, (ConvEncoder, MLPEncoder)):
+        if isinstance(child, (ConvEncoder, MLPEncoder, LinearEncoder)):
             child.layers = nn.Sequential(*_folded_layers(list(child.layers)))
     return module
 
@@ -290,7 +318,7 @@ def _folded_layers(layers: list[nn.Module]) -> list[nn.Module]:
 
 
 IMAGE_ENCODERS = ("conv", "vqvae", "dcgan")
-ENCODERS = (*IMAGE_ENCODERS, "mlp")
+ENCODERS = (*IMAGE_ENCODERS, "mlp", "linear")
 
 
 class EncoderEnsemble(nn.Module):

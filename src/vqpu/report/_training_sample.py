@@ -55,6 +55,7 @@ MOST_UNLABELED, MOST_LABELED = 2000, 500
 GALLERY = 24
 THUMBNAIL = 64
 _MOST_COLUMNS = 200
+_LONGEST_TEXT = 600
 _FORMAT = 1
 _JPEG = b"\xff\xd8"
 
@@ -112,7 +113,7 @@ def make_training_sample(model: VQKMeansClassifier, data: PUData) -> dict[str, b
     }
     plain = {
         "format": _FORMAT,
-        "kind": "images" if len(model.input_shape_) == 3 else "rows",
+        "kind": "images" if _are_images(galleries) else "rows",
         "n_positive": int(data.y.sum()),
         "n_unlabeled": int((data.y == 0).sum()),
         "names": [_plain(data.names[int(row)]) for row in kept],
@@ -233,13 +234,20 @@ def _galleries(
 
 
 def _entry(data: PUData, kept: NDArray[np.int64], sample: int) -> dict[str, Any]:
-    values = np.asarray(data.X[kept[sample]])
+    row = int(kept[sample])
+    values = np.asarray(data.X[row] if data.raw is None else data.raw(row))
+    if values.dtype.kind == "U":
+        return {"sample": sample, "image": None, "row": {"text": str(values)[:_LONGEST_TEXT]}}
     is_image = values.ndim > 1
     return {
         "sample": sample,
         "image": _thumbnail(values) if is_image else None,
         "row": None if is_image else _row(values, data.plan),
     }
+
+
+def _are_images(galleries: dict[str, list[dict[str, Any]]]) -> bool:
+    return any(entry["image"] is not None for name in galleries for entry in galleries[name])
 
 
 def _thumbnail(pixels: NDArray[Any]) -> str:

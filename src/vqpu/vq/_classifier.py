@@ -76,13 +76,15 @@ class VQKMeansClassifier(
 
     Parameters
     ----------
-    encoder : {"auto", "network", "conv", "vqvae", "dcgan", "mlp", "trees"} or callable
+    encoder : str or callable, default="auto"
+        "auto", "network", "conv", "vqvae", "dcgan", "mlp", "linear" or "trees".
         "auto" takes "conv" for images (in the paper's variant "vqvae", a VQ-VAE's encoder without
         batch norm and dropout) and "trees" for vectors: boosted trees, a vector a member, which
         take seconds, missing values and categories. "network" takes "mlp" for vectors, and so does
-        "auto" where a variant needs gradients. A callable gets
-        ``(sample_shape, vector_dim)`` and returns a module that turns normalised float32 samples
-        of shape ``(n, *sample_shape)`` (images: channels, height, width) into ``(n, K, p)``.
+        "auto" where a variant needs gradients. "linear" is one layer, for features of a pretrained
+        network. A callable gets ``(sample_shape, vector_dim)`` and returns a module that turns
+        normalised float32 samples of shape ``(n, *sample_shape)`` (images: channels, height,
+        width) into ``(n, K, p)``.
     augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
         Random changes of training images. "auto" shifts grey images and also mirrors colour
         images; say "shift" where a mirrored image means something else, as digits do.

@@ -39,11 +39,14 @@ class ImageRule(NamedTuple):
     max_pixels : int
         Larger images are refused before they are decoded. A JPEG, reduced while it is decoded,
         may have twice as many, a WebP, which is held three times, three quarters.
+    resample : {"box", "bilinear", "bicubic"}
+        How the square is made smaller or larger; "box" averages.
     """
 
     size: int = 64
     mode: str = "RGB"
     max_pixels: int = 25_000_000
+    resample: str = "box"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -111,11 +114,12 @@ def open_image_file(path: Path, rule: ImageRule) -> BinaryIO:
 def decode_image(file: BinaryIO, rule: ImageRule) -> NDArray[np.uint8]:
     """Decode an open file into an array of shape ``rule.shape``.
 
-    The rule: the first frame; the largest centred square; averaged down (BOX) to
-    ``size`` x ``size``; turned as its EXIF orientation says. Transparent parts show white; 16-bit
-    greys keep their high byte; palettes, CMYK and black-and-white become RGB or grey. Images of
-    32-bit numbers have no rule and are refused. A JPEG much larger than needed is decoded at 1/2,
-    1/4 or 1/8 of its size, at least twice ``size``, which changes pixels by a grey level or two.
+    The rule: the first frame; the largest centred square; averaged down (or as ``resample`` says)
+    to ``size`` x ``size``; turned as its EXIF orientation says. Transparent parts show white;
+    16-bit greys keep their high byte; palettes, CMYK and black-and-white become RGB or grey.
+    Images of 32-bit numbers have no rule and are refused. A JPEG much larger than needed is
+    decoded at 1/2, 1/4 or 1/8 of its size, at least twice ``size``, which changes pixels by a grey
+    level or two.
     """
     from PIL import Image
 
@@ -144,7 +148,8 @@ def _render(image: Image, rule: ImageRule) -> NDArray[np.uint8]:
     side = min(plain.size)
     left, top = ((length - side) / 2 for length in plain.size)
     box = (left, top, left + side, top + side)
-    small = plain.resize((rule.size, rule.size), Pillow.Resampling.BOX, box=box)
+    way = Pillow.Resampling[rule.resample.upper()]
+    small = plain.resize((rule.size, rule.size), way, box=box)
     if small.mode == "RGBA":
         small = Pillow.alpha_composite(Pillow.new("RGBA", small.size, "white"), small)
     small = small.convert(rule.mode)

@@ -84,7 +84,8 @@ def cached_images(
 def _rule_text(rule: ImageRule) -> str:
     import PIL
 
-    return f"{_FORMAT} {rule.size} {rule.mode} {rule.max_pixels} {PIL.__version__}\n"
+    parts = (_FORMAT, rule.size, rule.mode, rule.max_pixels, rule.resample, PIL.__version__)
+    return f"{' '.join(map(str, parts))}\n"
 
 
 def _content_key(digests: Sequence[str], rule: ImageRule) -> str:

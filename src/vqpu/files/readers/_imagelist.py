@@ -44,7 +44,7 @@ def find_images(folder: str | Path) -> list[Path]:
         raise InputError(f"{root} is not a folder. Expected a folder of images.")
     found: list[Path] = []
     others: Counter[str] = Counter()
-    for parent, names in _walk(root):
+    for parent, names in walk_files(root):
         for name in names:
             ending = os.path.splitext(name)[1].lower()
             if ending in ENDINGS or ending in FOREIGN_ENDINGS:
@@ -61,7 +61,9 @@ def find_images(folder: str | Path) -> list[Path]:
     return sorted(found, key=lambda path: path.relative_to(root).as_posix())
 
 
-def _walk(root: Path) -> Iterator[tuple[str, list[str]]]:
+def walk_files(root: Path) -> Iterator[tuple[str, list[str]]]:
+    """Give every folder below ``root`` with the names of its files, each folder once."""
+
     def complain(error: OSError) -> None:
         raise InputError(f"{error.filename} cannot be listed: {error.strerror}.") from error
 

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -155,8 +156,10 @@ def iter_images(
 
 
 @contextmanager
-def show_progress() -> Iterator[Progress]:
+def show_progress(what: str = "images") -> Iterator[Progress]:
     """Give a function for ``progress=`` that shows on standard error how far reading has come.
+
+    ``what`` names the samples.
 
     Examples
     --------
@@ -172,17 +175,22 @@ def show_progress() -> Iterator[Progress]:
 
             def update(stage: str, done: int, total: int) -> None:
                 if stage not in tasks:
-                    tasks[stage] = bars.add_task(f"{stage} images", total=total)
+                    tasks[stage] = bars.add_task(f"{stage} {what}", total=total)
                 bars.update(tasks[stage], completed=done)
 
             yield update
     else:
-        yield _print_tenths
+        yield partial(_print_tenths, what, {})
 
 
-def _print_tenths(stage: str, done: int, total: int) -> None:
-    if 10 * done // total > 10 * (done - 1) // total:
-        print(f"{stage} images: {done} of {total}", file=sys.stderr)
+def _print_tenths(
+    what: str, printed: dict[tuple[str, int], int], stage: str, done: int, total: int
+) -> None:
+    """Print a line for every tenth that is complete."""
+    tenth = 10 * done // total
+    if tenth > printed.get((stage, total), 0):
+        printed[stage, total] = tenth
+        print(f"{stage} {what}: {done} of {total}", file=sys.stderr)
 
 
 def _checked_rule(size: int, mode: str, max_pixels: int, on_broken: str) -> ImageRule:

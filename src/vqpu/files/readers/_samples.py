@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -59,6 +59,8 @@ class PUData(NamedTuple):
         How a table was encoded; needed again for prediction.
     words : tuple of str or None
         What a table calls its samples: the only other label, if there is one, and the positive.
+    raw : callable or None
+        Where X holds features: gives the picture or the text of a sample by its row.
     """
 
     X: NDArray[Any]
@@ -67,6 +69,7 @@ class PUData(NamedTuple):
     broken: tuple[Broken, ...] = ()
     plan: ColumnPlan | None = None
     words: tuple[str, str] | None = None
+    raw: Callable[[int], Any] | None = None
 
 
 class KeptColumn(NamedTuple):
@@ -113,7 +116,8 @@ class Chunk(NamedTuple):
 def kind_of(path: str | Path) -> str:
     """Return "images" for a folder of them, "array" or "table" for a file, by its ending.
 
-    A folder that holds tables and no image is one table in parts.
+    A folder that holds tables and no image is one table in parts, one that holds ``.txt`` files
+    and no image is of kind "texts".
 
     Examples
     --------
@@ -126,7 +130,9 @@ def kind_of(path: str | Path) -> str:
     if table_parts(path):
         return "table"
     if os.path.isdir(path):  # False, not an error, where it may not be looked at
-        return "images"
+        from vqpu.files.readers._texts import holds_texts  # which needs this module
+
+        return "texts" if holds_texts(path) else "images"
     check_regular_file(path)
     ending = table_ending(path)
     if ending in ARRAY_ENDINGS:
