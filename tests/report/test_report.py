@@ -31,7 +31,8 @@ def reported_of(history: list[dict[str, Any]], **fitted: Any) -> ReportedModel:
     defaults: dict[str, Any] = {
         "variant_": vqpu.Variant(stopping_signal="center-distance"),
         "history_": History(history), "best_check_": 1, "stop_reason_": "patience",
-        "alpha_": 0.2, "theoretical_alpha_": 0.25, "positive_share_": 0.3, "n_holdout_": (2, 100),
+        "alpha_": 0.2, "alpha_interval_": (0.1, 0.3), "theoretical_alpha_": 0.25,
+        "positive_share_": 0.3, "n_holdout_": (2, 100),
         "holdout_projections_": (np.ones(2), np.zeros(100)),
         "holdout_log_odds_": (np.array([-1.0, 3.0]), np.full(100, -2.0)),
     }  # fmt: skip
@@ -83,7 +84,7 @@ def test_alpha_check__by_hand() -> None:
     reported = reported._replace(sample=sample)
     found = alpha_check(reported, diagnosis_of(reported))
     assert (found.alpha, found.positive_share, found.theoretical_alpha) == (0.2, 0.3, 0.25)
-    assert found.least_error == pytest.approx(0.04)  # sqrt(.2 * .8 / 100)
+    assert found.interval == (0.1, 0.3)
     assert found.sentence == "alpha is doubt."
 
 
