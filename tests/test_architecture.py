@@ -23,7 +23,7 @@ ALLOWED: dict[str, set[str]] = {
     "priors": {"errors", "base", "scenarios"},
     "metrics": {"errors", "base", "scenarios"},
     "training": {"errors", "base", "nn", "persistence"},
-    "estimators": {"", "errors", "base", "nn", "persistence", "priors", "training"},
+    "estimators": {"", "errors", "base", "nn", "persistence", "priors", "trees", "training"},
     "vq": {"errors", "base", "nn", "persistence", "priors", "trees", "training", "estimators"},
     "rivals": {
         "", "errors", "base", "scenarios", "nn", "persistence", "priors", "training", "estimators",

@@ -31,11 +31,17 @@ _FAULTS_OF_P = ("shift", "wrong-labels", "id", "leak")
 
 
 def expand(seeds: Seeds | None) -> dict[str, Config]:
-    first = 0 if seeds is None else 10_000 * (1 + seeds[0])
+    if seeds is None:
+        return {f"case{number:04d}": _config(number) for number in range(n_cases())}
     return {
-        f"case{number:04d}": {"number": number, **draw_case(number)._asdict()}
-        for number in range(first, first + n_cases())
+        f"case{number}": _config(number) | {"seed": seed}
+        for seed in seeds
+        for number in range(10_000 * (1 + seed), 10_000 * (1 + seed) + n_cases())
     }
+
+
+def _config(number: int) -> Config:
+    return {"number": number, **draw_case(number)._asdict()}
 
 
 def run(config: Config, _: Path | None) -> RunResult:

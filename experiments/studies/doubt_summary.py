@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.item import Record
 from experiments.summary import markdown_table
-from vqpu.estimators._evidence import Evidence
+from vqpu.estimators._evidence import FitEvidence
 from vqpu.estimators._findings import OK, findings_of_evidence, worst
 from vqpu.priors._mixture import Cells, Interval
 
@@ -28,12 +28,12 @@ _NAMES = {
 }
 
 
-def plain_evidence(evidence: Evidence) -> dict[str, Any]:
+def plain_evidence(evidence: FitEvidence) -> dict[str, Any]:
     """Return evidence ready for JSON.
 
     Parameters
     ----------
-    evidence : Evidence
+    evidence : FitEvidence
     """
     plain = {
         name: [round(part, 5) for part in value] if isinstance(value, Interval) else value
@@ -42,7 +42,7 @@ def plain_evidence(evidence: Evidence) -> dict[str, Any]:
     return plain | {"cells": [part.astype(int).tolist() for part in evidence.cells[1:]]}
 
 
-def evidence_of(plain: dict[str, Any]) -> Evidence:
+def evidence_of(plain: dict[str, Any]) -> FitEvidence:
     """Return the evidence of a record.
 
     Parameters
@@ -51,8 +51,8 @@ def evidence_of(plain: dict[str, Any]) -> Evidence:
     """
     counts = [np.array(part, dtype=np.float64) for part in plain["cells"]]
     parts = plain | {"cells": Cells(np.arange(len(counts[0]) - 1.0), *counts)}
-    parts |= {name: Interval(*plain[name]) for name in ("alpha", "auc", "accuracy")}
-    return Evidence(**parts)
+    parts |= {name: Interval(*plain[name]) for name in ("alpha", "auc")}
+    return FitEvidence(**{name: parts[name] for name in FitEvidence._fields})
 
 
 class Fit:

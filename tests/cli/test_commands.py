@@ -388,7 +388,7 @@ def test_inspect__both_forms(
     assert found["estimator"] == "VQKMeansClassifier"
     assert found["parameters"]["max_steps"] == 60
     assert found["input"]["takes"] == "a table with 4 feature columns"
-    assert {finding["name"] for finding in found["findings"]} >= {"predictions", "recall", "alpha"}
+    assert {finding["name"] for finding in found["findings"]} >= {"quality", "recall", "alpha"}
     text = run(capsys, "inspect", pictures / "model")
     assert "a folder of images (read as 16 x 16 RGB)" in text
     assert "called positive" in text
@@ -494,7 +494,7 @@ def test_inspect__model_saved_in_python__has_findings_too(
     X = rng.normal(size=(120, 3)) + 6 * (np.arange(120) % 2)[:, None]
     fast_classifier().fit(X, np.arange(120) % 4 == 1).save(tmp_path / "model")
     found = run_json(capsys, "inspect", tmp_path / "model")
-    assert {finding["name"] for finding in found["findings"]} >= {"predictions", "recall", "alpha"}
+    assert {finding["name"] for finding in found["findings"]} >= {"quality", "recall", "alpha"}
 
 
 def test_evaluate__alpha_that_cannot_be__said(

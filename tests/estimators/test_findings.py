@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vqpu.estimators._evidence import Evidence, late_gain
+from vqpu.estimators._evidence import FitEvidence, late_gain
 from vqpu.estimators._findings import Finding, findings_of_evidence, worst
 from vqpu.priors._mixture import Cells, Interval
 
-GOOD = Evidence(
+GOOD = FitEvidence(
     n_positive=200,
     n_unlabeled=1000,
     alpha=Interval(0.3, 0.25, 0.35),
     best_bin=0.31,
     auc=Interval(0.97, 0.95, 0.99),
-    accuracy=Interval(0.95, 0.92, 0.97),
     proxy_auc=0.8,
     called=0.3,
     recall=0.95,
@@ -49,7 +48,7 @@ def test_findings__nothing_wrong__all_ok() -> None:
 CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "twelve positives": ("positives", {"n_positive": 12}, "doubt", "few-positives"),
     "misses positives": ("recall", {"recall": 0.3}, "doubt", "missed"),
-    "overlap": ("quality", {"accuracy": Interval(0.8, 0.6, 0.9)}, "doubt", "overlap"),
+    "overlap": ("quality", {"recall": 0.5, "called": 0.6}, "doubt", "overlap"),
     "noise": ("told", {"proxy_auc": 0.5}, "failed", "indistinct"),
     "next to noise": ("told", {"proxy_auc": 0.545}, "doubt", "indistinct"),
     "any alpha": ("alpha", {"alpha": Interval(0.4, 0.1, 0.9)}, "doubt", "unknown-alpha"),
@@ -126,3 +125,14 @@ def test_worst__most_severe_comes_first() -> None:
 )
 def test_late_gain__by_hand(signal: list[float], gain: float) -> None:
     assert late_gain(np.array(signal)) == pytest.approx(gain)
+
+
+def test_accuracy__by_hand() -> None:
+    # 200 positives of recall .95, drawn to 1/2 by ten: .92857; 30 % are called, 30 % are positive.
+    found = GOOD.accuracy
+    assert found.value == pytest.approx(1 - 0.3 + 0.3 * (2 * 195 / 210 - 1))
+    assert (found.low, found.high) == pytest.approx(
+        (0.7 + 0.25 * (2 * 195 / 210 - 1), 0.7 + 0.35 * (2 * 195 / 210 - 1))
+    )
+    everything = GOOD._replace(called=1.0, recall=1.0).accuracy
+    assert everything.value == pytest.approx(0.3 * (2 * 205 / 210 - 1))

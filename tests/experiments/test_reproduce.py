@@ -156,10 +156,10 @@ BAD_SETTINGS = [
 # Found out only when the runs are made from the settings, but before the first of them is.
 BAD_RUNS = [
     ('method = "vpu"', 'method = "vqu"', "Unknown method 'vqu'"),
-    ("max_steps = 8", "max_step = 8", "has no parameter 'max_step'. Did you mean 'max_steps'?"),
-    ("max_steps = 8", "max_steps = -8", "max_steps must be"),
-    ("max_steps = 8", "max_steps = inf", "is not a plain value"),
-    ("max_steps = 8", "max_steps = 2020-01-01", "is not a plain value"),
+    ("max_steps = 8,", "max_step = 8,", "has no parameter 'max_step'. Did you mean 'max_steps'?"),
+    ("max_steps = 8,", "max_steps = -8,", "max_steps must be"),
+    ("max_steps = 8,", "max_steps = inf,", "is not a plain value"),
+    ("max_steps = 8,", "max_steps = 2020-01-01,", "is not a plain value"),
     ("tasks.digits-even-odd", "tasks.digits-odd", "Unknown task 'digits-odd'"),
     ("tasks.digits-even-odd", "tasks.mnist-even-odd", "needs mnist, which is not whole in"),
     ("tasks.digits-even-odd", 'tasks."../digits"', "cannot be the name of a file"),
@@ -501,6 +501,8 @@ UNFINISHED = {
     "gan-samples",
     "gan-forms",
     "rival-forms",
+    "features",
+    "text",
     "forms",
     "small-images",
     "encoders",

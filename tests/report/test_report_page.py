@@ -91,7 +91,7 @@ def test_page__says_what_the_model_says(kind: str, request: pytest.FixtureReques
     assert (
         f"Check {model.best_check_ + 1} of {len(model.history_)}, after step {best['step']}" in text
     )
-    assert f"<dd>{model.alpha_:.3f}</dd>" in text
+    assert f"<dd>{model.alpha_:.3f} <small>" in text
     assert f"{model.theoretical_alpha_:.3f}; too large" in text
     assert f"<dd>{100 * model.positive_share_:.1f} %</dd>" in text
     for part in ("findings", "stopping", "scores", "alpha", "fitted"):

@@ -22,8 +22,8 @@ def test_parts__every_one__reached_by_one_name() -> None:
         assert model.variant == Variant(**part)
 
 
-def test_parameters__at_most_20_by_plain_names() -> None:
-    assert len(VQKMeansClassifier().get_params(deep=False)) == 20
+def test_parameters__at_most_22_by_plain_names() -> None:
+    assert len(VQKMeansClassifier().get_params(deep=False)) == 22
 
 
 def test_set_params__several__on_the_variant_that_comes_with_them() -> None:

@@ -78,6 +78,12 @@ class Split(NamedTuple):
             return np.empty(0, dtype=np.int64)
         return np.flatnonzero((self.kept_from != member) & self.known.is_negative)
 
+    def without_confirmed(self, sets: Sets) -> Sets:
+        """Return sets without the positives that a review confirmed: they are no random sample."""
+        if self.known is None or self.known.is_confirmed is None:
+            return sets
+        return sets._replace(positive=sets.positive[~self.known.is_confirmed[sets.positive]])
+
     def judged_sets(self) -> Sets:
         """Return what some member is kept from; everything, if nothing was kept apart."""
         held_out = self.kept_from >= 0

@@ -152,11 +152,10 @@ def fit(
 
     Ctrl-C ends training early, keeps the best state so far and saves it.
     """
-    from vqpu.estimators._findings import worst
     from vqpu.files._fitting import fit_files
     from vqpu.files._models import is_model
     from vqpu.files._settings import fit_settings, parse_assignments, parse_duration, parse_share
-    from vqpu.report._diagnosis import diagnose
+    from vqpu.report._diagnosis import worst_finding
     from vqpu.report._training_sample import make_training_sample
 
     options = given(
@@ -174,7 +173,7 @@ def fit(
     settings = fit_settings(config, parse_assignments(assignments or []) | options)
     replaces = settings.out is not None and is_model(settings.out)
     model = fit_files(settings, make_training_sample, quiet=quiet)
-    finding = worst(diagnose(model))
+    finding = worst_finding(model)
     summary = {
         "model": settings.out,
         "alpha": model.alpha_,

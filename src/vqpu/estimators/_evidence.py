@@ -6,16 +6,20 @@ cost stays small beside the fit's.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.base._source import ArraySource
+from vqpu.base._sparse import SparseSource
 from vqpu.base._split import Sets
-from vqpu.priors._mixture import Cells, Interval, Mixture, count_cells, fit_mixture_of_cells
-from vqpu.priors._posterior import best_bin_alpha, positive_probability
+from vqpu.priors._mixture import Cells, Interval, count_cells, fit_mixture_of_cells
+from vqpu.priors._posterior import best_bin_alpha
 from vqpu.trees import Binned, Growth, GrowthSettings, Task
 
 Floats = NDArray[np.float64]
@@ -25,12 +29,14 @@ _MOST_COMPARED = 20_000  # unlabelled samples that twins of positives are looked
 _MOST_COLUMNS = 500
 _POOLED_SIDE = 4
 _FOLDS = 3
+_DRAWN_BY = 10  # positives' worth of a recall of 1/2
 _FEWEST_TO_COMPARE = 6
+_BLOCK_BYTES = 1 << 24
 _LEAST_WEIGHT = 0.01  # of the heaviest
 _GROWTH = GrowthSettings(rate=0.1, n_trees=40, n_leaves=6, min_samples=3)
 
 
-class Evidence(NamedTuple):
+class FitEvidence(NamedTuple):
     """What was seen.
 
     Attributes
@@ -41,8 +47,8 @@ class Evidence(NamedTuple):
         Share of positives in U by these data, whatever the user said of it.
     best_bin : float
         The same by best bin estimation, which is too large where classes overlap.
-    auc, accuracy : Interval
-        Expected of positives against negatives, and of the labels on U.
+    auc : Interval
+        Expected of the scores, of positives against negatives.
     proxy_auc : float
         Of labelled positives against unlabelled samples.
     called, recall : float
@@ -72,7 +78,6 @@ class Evidence(NamedTuple):
     alpha: Interval
     best_bin: float
     auc: Interval
-    accuracy: Interval
     proxy_auc: float
     called: float
     recall: float
@@ -86,6 +91,19 @@ class Evidence(NamedTuple):
     late_gain: float | None
     cells: Cells
 
+    @property
+    def accuracy(self) -> Interval:
+        r"""Expected accuracy of the labels on U.
+
+        With a share c of U called positive and a recall r, a share :math:`\alpha (1 - r)` is missed
+        and :math:`c - \alpha r` wrongly called. The recall of few is drawn to 1/2.
+        """
+        recall = (self.n_positive * self.recall + _DRAWN_BY / 2) / (self.n_positive + _DRAWN_BY)
+        value, one, other = (
+            min(max(1 - self.called + alpha * (2 * recall - 1), 0.0), 1.0) for alpha in self.alpha
+        )
+        return Interval(value, min(one, other), max(one, other))
+
 
 class Scored(NamedTuple):
     """Scores of a fit, by members that had not seen the samples.
@@ -94,12 +112,12 @@ class Scored(NamedTuple):
     ----------
     first : tuple of two ndarray
         Of positives and of unlabelled samples after the first round, s(x) or a logit.
-    mixture : Mixture
-        Of the last round's scores.
     log_odds : tuple of two ndarray
         Final scores of both; above 0 is positive.
+    probability : ndarray of shape (n_u,)
+        Of the unlabelled ones to be positive in U.
     indices : Sets
-        Which samples they are.
+        Samples to look at: those unlabelled ones, and labelled positives that stand for all.
     by_member : ndarray of shape (n_u, n_members)
         What every member says of the unlabelled ones.
     signal : ndarray of shape (n_checks,) or None
@@ -107,14 +125,14 @@ class Scored(NamedTuple):
     """
 
     first: tuple[Floats, ...]
-    mixture: Mixture
     log_odds: tuple[Floats, ...]
+    probability: Floats
     indices: Sets
     by_member: Floats
     signal: Floats | None
 
 
-def gather_evidence(source: ArraySource, scored: Scored) -> Evidence:
+def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
     """Look at scores and samples.
 
     Parameters
@@ -130,18 +148,17 @@ def gather_evidence(source: ArraySource, scored: Scored) -> Evidence:
     first = fit_mixture_of_cells(cells)
     is_positive = np.repeat([1, 0], [len(positive), len(unlabeled)])
     column, best, other = telling_columns(source, scored.indices)
-    return Evidence(
+    return FitEvidence(
         len(positive),
         len(unlabeled),
         first.shares.interval(),
         best_bin_alpha(positive, unlabeled),
         first.auc,
-        scored.mixture.accuracy,
         float(roc_auc_score(is_positive, np.concatenate([positive, unlabeled]))),
         float((scored.log_odds[1] > 0).mean()),
         float((scored.log_odds[0] > 0).mean()),
         _agreement(scored.by_member),
-        likeness(source, scored.indices, positive_probability(scored.log_odds[1])),
+        likeness(source, scored.indices, scored.probability),
         twins(source, scored.indices),
         column,
         best,
@@ -254,15 +271,33 @@ def twins(source: ArraySource, indices: Sets) -> float:
     return copied - float(counts[counts > 1].sum()) / len(others)
 
 
-def _digests(source: ArraySource, indices: NDArray[np.int64]) -> NDArray[Any]:
+def _digests(source: ArraySource, indices: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a number a sample that is the same for the same sample, and hardly for another."""
-    found = np.empty(len(indices), dtype=np.int64)
-    for start in range(0, len(indices), 4096):
-        rows = source.batch(indices[start : start + 4096]).contiguous().numpy()
-        flat = rows.reshape(len(rows), -1)
-        digests = b"".join(blake2b(row.tobytes(), digest_size=8).digest() for row in flat)
-        found[start : start + len(rows)] = np.frombuffer(digests, dtype=np.int64)
-    return found
+    digests = b"".join(
+        blake2b(sample, digest_size=8).digest()
+        for block in _blocks(source, indices)
+        for sample in _bytes_of_samples(source, block)
+    )
+    return np.frombuffer(digests, dtype=np.int64)
+
+
+def _bytes_of_samples(source: ArraySource, indices: NDArray[np.int64]) -> Iterator[bytes]:
+    if isinstance(source, SparseSource):  # what is not stored is left out, not made dense
+        rows = source.rows(indices)
+        rows.sort_indices()
+        rows.eliminate_zeros()
+        for start, stop in pairwise(rows.indptr):
+            yield rows.indices[start:stop].tobytes() + rows.data[start:stop].tobytes()
+        return
+    for sample in source.batch(indices).contiguous().numpy():
+        yield sample.tobytes()
+
+
+def _blocks(source: ArraySource, indices: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Give the indices in blocks whose samples are never more than some megabytes."""
+    rows = max(1, _BLOCK_BYTES // (8 * math.prod(source.sample_shape)))
+    for start in range(0, len(indices), rows):
+        yield indices[start : start + rows]
 
 
 def telling_columns(source: ArraySource, indices: Sets) -> tuple[int | None, float, float]:
@@ -312,8 +347,11 @@ def _as_rows(source: ArraySource, indices: NDArray[np.int64]) -> Any:
         return np.asarray(source.batch(indices).numpy(), dtype=np.float64)
     from torch.nn.functional import adaptive_avg_pool2d
 
-    pooled = adaptive_avg_pool2d(source.batch(indices).float(), _POOLED_SIDE)
-    return np.asarray(pooled.flatten(1).numpy(), dtype=np.float64)
+    pooled = [
+        adaptive_avg_pool2d(source.batch(block).float(), _POOLED_SIDE).flatten(1).numpy()
+        for block in _blocks(source, indices)
+    ]
+    return np.concatenate(pooled).astype(np.float64)
 
 
 def some(indices: NDArray[np.int64], most: int) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ import warnings
 from typing import Any, NamedTuple
 
 from vqpu.errors import DoubtWarning
-from vqpu.estimators._evidence import Evidence
+from vqpu.estimators._evidence import FitEvidence
 from vqpu.priors._mixture import Interval, ends_of
 
 OK, DOUBT, FAILED = "ok", "doubt", "failed"
@@ -25,8 +25,8 @@ _HARDLY_TOLD = 0.55
 _WIDE = 0.72
 _FEW_FOUND = 0.75
 _UNSTABLE = 0.5
-_LOW_ACCURACY = 0.65
-_MANY_ODD_LABELS, _WELL_TOLD = 0.2, 0.9
+_LOW_ACCURACY = 0.5
+_MANY_ODD_LABELS, _WELL_TOLD = 0.3, 0.9
 _NEARLY_NONE = 0.02
 _FEWEST_ALIKE = 3
 _MUCH_LATE = 0.15
@@ -109,7 +109,7 @@ def warn_of_failure(model: Any) -> None:
 
 
 def findings_of_evidence(
-    evidence: Evidence,
+    evidence: FitEvidence,
     column_names: list[str] | None = None,
     given: tuple[float, float] | None = None,
 ) -> list[Finding]:
@@ -117,7 +117,7 @@ def findings_of_evidence(
 
     Parameters
     ----------
-    evidence : Evidence
+    evidence : FitEvidence
     column_names : list of str or None
         Of a table.
     given : tuple of float or None
@@ -151,7 +151,7 @@ def shown(interval: Interval, digits: int = 2) -> str:
     return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
-def _quality(evidence: Evidence) -> Finding:
+def _quality(evidence: FitEvidence) -> Finding:
     accuracy, auc = evidence.accuracy, evidence.auc
     sentence = (
         f"Expected of these labels: accuracy {shown(accuracy)} on the unlabelled samples, AUC "
@@ -166,7 +166,7 @@ def _quality(evidence: Evidence) -> Finding:
     return Finding("quality", DOUBT, accuracy.value, sentence + advice, "overlap")
 
 
-def _positives(evidence: Evidence) -> Finding:
+def _positives(evidence: FitEvidence) -> Finding:
     count = evidence.n_positive
     sentence = f"{count} labelled positives were scored by members that had not seen them"
     if count >= _FEW_POSITIVES:
@@ -175,7 +175,7 @@ def _positives(evidence: Evidence) -> Finding:
     return Finding("positives", DOUBT, count, sentence + advice, "few-positives")
 
 
-def _told(evidence: Evidence) -> Finding:
+def _told(evidence: FitEvidence) -> Finding:
     auc = evidence.proxy_auc
     error = _error_of_auc(evidence.n_positive, evidence.n_unlabeled)
     sentence = f"Labelled positives are told from unlabelled samples with AUC {auc:.2f}"
@@ -189,7 +189,7 @@ def _told(evidence: Evidence) -> Finding:
     return Finding("told", level, auc, sentence + advice, "indistinct")
 
 
-def _alpha(evidence: Evidence, given: tuple[float, float] | None) -> Finding:
+def _alpha(evidence: FitEvidence, given: tuple[float, float] | None) -> Finding:
     alpha = evidence.alpha
     seen = f"alpha, the share of positives among the unlabelled samples, is {shown(alpha)}"
     if given is not None and (given[1] < alpha.low or given[0] > alpha.high):
@@ -214,7 +214,7 @@ def _alpha(evidence: Evidence, given: tuple[float, float] | None) -> Finding:
     return Finding("alpha", OK, alpha.value, seen + ", with 90 % confidence.")
 
 
-def _recall(evidence: Evidence) -> Finding:
+def _recall(evidence: FitEvidence) -> Finding:
     value = evidence.recall
     sentence = (
         f"{value:.0%} of the labelled positives that members had not seen are called positive"
@@ -228,7 +228,7 @@ def _recall(evidence: Evidence) -> Finding:
     return Finding("recall", DOUBT, value, sentence + advice, "missed")
 
 
-def _likeness(evidence: Evidence) -> Finding | None:
+def _likeness(evidence: FitEvidence) -> Finding | None:
     value = evidence.likeness
     if value is None:
         return None
@@ -253,7 +253,7 @@ def _error_of_auc(n_first: float, n_second: float) -> float:
     return math.sqrt((1 / n_first + 1 / n_second) / 12)
 
 
-def _column(evidence: Evidence, names: list[str] | None) -> Finding | None:
+def _column(evidence: FitEvidence, names: list[str] | None) -> Finding | None:
     if evidence.column is None:
         return None
     best, other = evidence.column_auc, evidence.other_column_auc
@@ -273,7 +273,7 @@ def _column(evidence: Evidence, names: list[str] | None) -> Finding | None:
     return Finding("column", FAILED, best, sentence, "leak")
 
 
-def _copies(evidence: Evidence) -> Finding:
+def _copies(evidence: FitEvidence) -> Finding:
     value = evidence.twins
     if value < _MANY_TWINS:
         return Finding("copies", OK, value, "Few labelled positives have a copy in U.")
@@ -284,7 +284,7 @@ def _copies(evidence: Evidence) -> Finding:
     return Finding("copies", DOUBT, value, sentence, "duplicates")
 
 
-def _labels(evidence: Evidence) -> Finding | None:
+def _labels(evidence: FitEvidence) -> Finding | None:
     value = evidence.like_unlabeled
     if value < _MANY_ODD_LABELS or evidence.auc.value < _WELL_TOLD:
         return None
@@ -296,7 +296,7 @@ def _labels(evidence: Evidence) -> Finding | None:
     return Finding("labels", DOUBT, value, sentence, "wrong-labels")
 
 
-def _members(evidence: Evidence) -> Finding | None:
+def _members(evidence: FitEvidence) -> Finding | None:
     value = evidence.agreement
     if value is None:
         return None
@@ -307,7 +307,7 @@ def _members(evidence: Evidence) -> Finding | None:
     return Finding("members", DOUBT, value, sentence + advice, "unstable")
 
 
-def _training(evidence: Evidence) -> Finding | None:
+def _training(evidence: FitEvidence) -> Finding | None:
     value = evidence.late_gain
     if value is None:
         return None

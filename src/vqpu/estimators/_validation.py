@@ -243,8 +243,14 @@ def _check_device(name: str, value: Any) -> None:
     choose_device(value)
 
 
-def _check_alpha(name: str, value: Any) -> None:
-    """Raise unless ``value`` is None, a share, or two shares in order."""
+def check_known_alpha(name: str, value: Any) -> None:
+    """Raise unless ``value`` is None, a share, or two shares in order.
+
+    Parameters
+    ----------
+    name : str
+    value : object
+    """
     if isinstance(value, (tuple, list)) and len(value) == 2:
         for end in value:
             check_real(f"each end of {name}", end, 0, 1, open_high=False)
@@ -278,7 +284,6 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "holdout": partial(check_real, low=0, high=0.5, open_high=False),
     "n_init": partial(check_integer, low=1),
     "n_rounds": partial(check_integer, low=1, optional=True),
-    "alpha": _check_alpha,
     "verbose": _check_verbose,
     "device": _check_device,
     "precision": partial(check_choice, choices=PRECISIONS),

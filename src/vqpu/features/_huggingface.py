@@ -36,6 +36,7 @@ from vqpu.features._tokens import TOKENIZER, Tokenizer, Tokens
 CONFIG, WEIGHTS = "config.json", "model.safetensors"
 _INDEX = "model.safetensors.index.json"
 _MOST_WEIGHT_BYTES = 1 << 36
+Precision = Literal["float32", "bfloat16"]
 
 
 class HuggingFaceExtractor:
@@ -45,16 +46,18 @@ class HuggingFaceExtractor:
     ----------
     folder : Path
         With config.json, weights in safetensors, and tokenizer.json or preprocessor_config.json.
+    precision : {"float32", "bfloat16"} or None
+        What a model was fitted with, whatever this machine is best at; None: what it is best at.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, precision: Precision | None = None) -> None:
         weights = _checked_weights(folder)
         self._transformers = _require_transformers()
         is_text = (folder / TOKENIZER).exists() and not (folder / PROCESSOR).exists()
         image = None if is_text else image_input(Settings(), folder, folder / PROCESSOR)
         text = text_input(Settings(), folder) if is_text else None
         self._tokenizer = Tokenizer(folder / TOKENIZER, text) if text is not None else None
-        self._network, self._precision = self._loaded(folder), _precision()
+        self._network, self._precision = self._loaded(folder), precision or _precision()
         found = self._tried(image, folder)
         pooling, is_unit = stated_pooling(folder) if is_text else (None, False)
         read = [folder / CONFIG, *weights, folder / (TOKENIZER if is_text else PROCESSOR)]
@@ -157,7 +160,7 @@ def _checked_weights(folder: Path) -> list[Path]:
     return weights
 
 
-def _precision() -> Literal["float32", "bfloat16"]:
+def _precision() -> Precision:
     import torch
 
     from vqpu.base._precision import has_native_bfloat16

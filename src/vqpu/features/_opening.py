@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from vqpu.errors import InputError, UsageError
 from vqpu.features._extractor import Extractor
 from vqpu.features._record import ExtractorRecord
 
 
-def open_extractor(path: str | os.PathLike[str]) -> Extractor:
+def open_extractor(
+    path: str | os.PathLike[str], precision: Literal["float32", "bfloat16"] | None = None
+) -> Extractor:
     """Open an ONNX file, or a directory with one or with a Hugging Face model.
 
     Parameters
     ----------
     path : path
+    precision : {"float32", "bfloat16"} or None
+        Of a Hugging Face network, if it must be that of a model; None: the machine's best.
     """
     path = Path(path)
     if not path.is_dir():
@@ -30,7 +35,7 @@ def open_extractor(path: str | os.PathLike[str]) -> Extractor:
     if (path / "config.json").exists() and (any(path.glob("*.safetensors*")) or not graphs):
         from vqpu.features._huggingface import HuggingFaceExtractor
 
-        return HuggingFaceExtractor(path)
+        return HuggingFaceExtractor(path, precision)
     if len(graphs) != 1:
         raise InputError(
             f"{path} holds {len(graphs)} ONNX files and no Hugging Face model (config.json with "
@@ -71,6 +76,6 @@ def reopen_extractor(
             f"The model needs {record.name}, which is no longer at {place}. Say by --features "
             "where it lies."
         )
-    found = open_extractor(place)
+    found = open_extractor(place, record.precision)
     record.check_same(found.record)
     return found

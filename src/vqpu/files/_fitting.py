@@ -61,7 +61,9 @@ def fit_files(
     data, input_format = read_sources(settings, quiet=quiet)
     known: dict[str, Any] = {}
     if decisions is not None:
-        decided = apply_decisions(data, decisions, are_paths=input_format.kind == "images")
+        decided = apply_decisions(
+            data, decisions, are_paths=input_format.kind in ("images", "texts")
+        )
         data = data._replace(y=decided.y)
         known = {
             "known_negatives": decided.known_negatives,

@@ -226,6 +226,8 @@ def plain_parameters(parameters: dict[str, Any]) -> dict[str, Any]:
             value = {type(value).__name__: plain_parameters(vars(value))}
         elif isinstance(value, np.generic):
             value = value.item()
+        elif isinstance(value, tuple):  # as JSON has it, so that it can be compared
+            value = [float(part) for part in value]
         plain[name] = value
     return plain
 

@@ -87,15 +87,12 @@ class Mixture(NamedTuple):
         Of being positive for an unlabelled sample in each cell; never falls.
     auc : Interval
         Of positives against negatives.
-    accuracy : Interval
-        On U, of calling positive what is more likely positive than not.
     """
 
     shares: Shares
     edges: Floats
     probability: Floats
     auc: Interval
-    accuracy: Interval
 
     def probability_of(self, scores: Floats) -> Floats:
         """Return the probability of being positive of unlabelled samples by their scores."""
@@ -211,23 +208,12 @@ def fit_mixture_of_cells(cells: Cells, shares: Shares | None = None) -> Mixture:
         cells.edges,
         np.asarray(probability),
         weighted_interval(negatives.auc(), weight.sum(axis=0)),
-        _accuracy(cells, shares.values, probability, weight),
     )
 
 
 def _weigh(log_weight: Floats) -> Floats:
     weight = np.exp(log_weight - log_weight.max())
     return np.asarray(weight / weight.sum())
-
-
-def _accuracy(cells: Cells, alphas: Floats, probability: Floats, weight: Floats) -> Interval:
-    """Return the accuracy of calling positive all cells of a probability above 1/2."""
-    called = int(np.searchsorted(probability, 0.5, side="right"))
-    of_positives = (cells.n_positive + 0.5) / (cells.n_positive + 0.5).sum()
-    of_negatives = _negatives().in_cells(of_positives)
-    missed = alphas[:, None] * of_positives[:called].sum()
-    wrong = (1 - alphas)[:, None] * of_negatives[:, called:].sum(axis=1)
-    return weighted_interval((1 - missed - wrong).ravel(), weight.ravel())
 
 
 def weighted_interval(values: Floats, weights: Floats) -> Interval:

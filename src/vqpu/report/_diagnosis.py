@@ -19,7 +19,7 @@ from vqpu.base._labels import encode_pu_labels
 from vqpu.base._parameters import check_integer, draw_seed
 from vqpu.errors import CollapsedCodesError, InputError, InputTypeError
 from vqpu.estimators._classifier import PUClassifier
-from vqpu.estimators._findings import DOUBT, FAILED, OK, Finding, findings_of_fit
+from vqpu.estimators._findings import DOUBT, FAILED, OK, Finding, findings_of_fit, worst
 from vqpu.vq._classifier import VQKMeansClassifier
 
 _FEW_CODES = 2
@@ -83,6 +83,16 @@ def diagnose(
             raise InputError("refits needs X and y, the data that the model was fitted on.")
         findings.append(_stability(model, X, y, refits, random_state))
     return findings
+
+
+def worst_finding(model: Any) -> Finding:
+    """Return the most severe finding of a fitted model.
+
+    Parameters
+    ----------
+    model : as in :func:`diagnose`
+    """
+    return worst(diagnose(model))
 
 
 def _codes(model: VQKMeansClassifier) -> Finding:

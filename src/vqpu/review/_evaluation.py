@@ -41,8 +41,8 @@ def evaluate_decisions(
     )
     model = open_model(model_path)
     digest = model_digest(model_path)
-    own = [one for one in found if one.model == digest and one.queue == "audit"]
-    if not own:
+    own = [one for one in found if one.model == digest]
+    if not any(one.queue == "audit" for one in own):
         raise InputError(
             f"{decisions} has {len(found)} decisions and none of a random audit of this model. "
             "Review the queue of the random audit with vqpu review first."

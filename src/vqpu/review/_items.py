@@ -147,11 +147,15 @@ def read_scores(path: str | Path, name_column: str, label: str | None, positive:
 
 
 def _names(column: Any) -> Any:
+    """Return names as whole numbers, if all of them are written as such, else as text."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     if pa.types.is_integer(column.type):
         return column.cast(pa.int64())
-    return column.cast(pa.string())
+    names = column.cast(pa.string())
+    is_whole = pc.all(pc.match_substring_regex(names, r"^(0|-?[1-9][0-9]{0,17})$")).as_py()
+    return names.cast(pa.int64()) if is_whole else names
 
 
 def _read_columns(path: Path, needed: list[str], label: str | None) -> Any:
@@ -175,7 +179,9 @@ def _read_columns(path: Path, needed: list[str], label: str | None) -> Any:
         wanted = [*needed, *([label] if label in there else [])]
         if is_parquet:
             return parquet.read_table(path, columns=wanted)
-        return csv.read_csv(path, convert_options=csv.ConvertOptions(include_columns=wanted))
+        # Names are text: 007 and 1.10 are no numbers.
+        options = csv.ConvertOptions(include_columns=wanted, column_types={needed[0]: pa.string()})
+        return csv.read_csv(path, convert_options=options)
     except (OSError, pa.ArrowInvalid) as error:
         if isinstance(error, InputError):
             raise

@@ -167,7 +167,7 @@ class Review:
 def audit_of(
     items: Items, queues: Queues, decided: dict[int, Decision], threshold: float
 ) -> AuditEstimate | None:
-    """Estimate precision, recall and alpha from the decisions of the random audit alone.
+    """Estimate precision, recall and alpha from what was told of the samples of the random audit.
 
     Parameters
     ----------
@@ -178,10 +178,15 @@ def audit_of(
     threshold : float
         Log odds.
     """
+    # The audit passes over what another queue has told, so that counts too, as far as it has come.
+    order = queues.orders["audit"]
+    audited = [place for place, decision in decided.items() if decision.queue == "audit"]
+    reached = np.flatnonzero(np.isin(order, audited))
+    drawn = order[: reached[-1] + 1].tolist() if len(reached) else []
     told = {
-        place: decision.answer == "yes"
-        for place, decision in decided.items()
-        if decision.queue == "audit" and decision.answer != "unsure"
+        place: decided[place].answer == "yes"
+        for place in drawn
+        if place in decided and decided[place].answer != "unsure"
     }
     places: NDArray[np.int64] = np.array(sorted(told), dtype=np.int64)
     places = places[np.isin(places, queues.unlabeled)]
@@ -211,6 +216,12 @@ def open_review(request: ReviewRequest) -> Review:
         raise UsageError(
             f"{request.decisions} lies in the model's own directory, where a further file makes "
             "the model unreadable. Choose another --decisions."
+        )
+    if model.input_format.features is not None:
+        raise UsageError(
+            f"{request.model} was fitted on features of a pretrained network, whose samples the "
+            "page cannot show yet. Look through them with vqpu rank, or review a model that was "
+            "fitted on the samples themselves."
         )
     items = open_items(model, request)
     log = DecisionLog(request.decisions, model_digest(request.model))

@@ -24,12 +24,13 @@ from vqpu.estimators._encoder import (
     resolve_augmentation,
     resolve_dropout,
 )
-from vqpu.estimators._evidence import Evidence, Scored, gather_evidence
+from vqpu.estimators._evidence import FitEvidence, Scored, gather_evidence
 from vqpu.estimators._findings import warn_of_failure
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
 from vqpu.estimators._validation import check_parameters, check_prediction_data, check_training_data
 from vqpu.nn import TableInputs, fold_batch_norm
-from vqpu.priors._mixture import Cells, Interval, fit_mixture
+from vqpu.priors._mixture import Cells, Interval
+from vqpu.priors._posterior import positive_probability
 from vqpu.rivals._logit import LogitRule, PooledLogit, network_logits
 from vqpu.rivals._training import LogitSettings, LogitTraining, Trained
 from vqpu.training import Callback, FitContext, History, resolve_optimizer
@@ -64,7 +65,7 @@ class NetworkClassifier(PUClassifier):
 
     best_check_: int = field(init=False)
     decision_rule_: LogitRule = field(init=False)
-    evidence_: Evidence | None = field(init=False, default=None)
+    evidence_: FitEvidence | None = field(init=False, default=None)
     history_: History = field(init=False)
     n_holdout_: tuple[int, int] = field(init=False)
     n_members_: int = field(init=False)
@@ -84,7 +85,7 @@ class NetworkClassifier(PUClassifier):
         "n_steps_", "stop_reason_", "n_members_", "n_holdout_", "decision_rule_", "_dropout",
     )  # fmt: skip
     _records: ClassVar[tuple[type, ...]] = (
-        History, Layout, LogitRule, TableInputs, Column, ColumnPlan, Evidence, Interval, Cells,
+        History, Layout, LogitRule, TableInputs, Column, ColumnPlan, FitEvidence, Interval, Cells,
     )  # fmt: skip
 
     def fit(
@@ -150,7 +151,7 @@ class NetworkClassifier(PUClassifier):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_folded")
 
-    def _gather_evidence(self, context: FitContext) -> Evidence:
+    def _gather_evidence(self, context: FitContext) -> FitEvidence:
         """Look at the logits of samples by members that had not seen them."""
         indices = context.split.judged_sets()
         by_member = [
@@ -162,8 +163,8 @@ class NetworkClassifier(PUClassifier):
             for every, part in zip(by_member, indices, strict=True)
         )
         scores = tuple(part + self.decision_rule_.offset for part in (positive, unlabeled))
-        mixture = fit_mixture(positive, unlabeled)
-        scored = Scored((positive, unlabeled), mixture, scores, indices, by_member[1], None)
+        probability = positive_probability(scores[1])
+        scored = Scored((positive, unlabeled), scores, probability, indices, by_member[1], None)
         return gather_evidence(context.source, scored)
 
     @property

@@ -30,18 +30,19 @@ from vqpu.estimators._encoder import (
     resolve_augmentation,
     resolve_dropout,
 )
-from vqpu.estimators._evidence import Evidence, Scored, gather_evidence
+from vqpu.estimators._evidence import FitEvidence, Scored, gather_evidence
 from vqpu.estimators._findings import warn_of_failure
 from vqpu.estimators._fit import FitRequest, opened_fit, split_again, stop_reason
 from vqpu.estimators._validation import (
     check_encoder,
+    check_known_alpha,
     check_parameters,
     check_prediction_data,
     check_training_data,
 )
 from vqpu.nn import Codebook, TableInputs
 from vqpu.priors._mixture import Cells, Interval, ends_of, shares_between
-from vqpu.priors._posterior import Posterior, theoretical_alpha
+from vqpu.priors._posterior import Posterior, positive_probability, theoretical_alpha
 from vqpu.training import SIGNALS, Callback, FitContext, History, resolve_optimizer
 from vqpu.trees import TreeSizes
 from vqpu.vq._check import fold_network
@@ -163,7 +164,7 @@ class VQKMeansClassifier(
         Estimated share of positives among the unlabelled samples.
     alpha_interval_ : tuple of two float
         Where alpha lies with 90 % confidence.
-    evidence_ : Evidence
+    evidence_ : FitEvidence
         What the fit knows of its own quality without negatives; ``vqpu.diagnose`` tells what it
         means.
     theoretical_alpha_ : float
@@ -272,7 +273,7 @@ class VQKMeansClassifier(
 
     alpha_: float = field(init=False)
     alpha_interval_: tuple[float, float] = field(init=False)
-    evidence_: Evidence | None = field(init=False, default=None)
+    evidence_: FitEvidence | None = field(init=False, default=None)
     best_check_: int = field(init=False)
     cluster_centers_: NDArray[np.float64] = field(init=False)
     decision_rule_: DecisionRule = field(init=False)
@@ -303,7 +304,7 @@ class VQKMeansClassifier(
     )  # fmt: skip
     _records: ClassVar[tuple[type, ...]] = (
         History, DecisionRule, Clusters, Posterior, Variant, TreeSizes, TableInputs, Column,
-        ColumnPlan, Evidence, Interval, Cells,
+        ColumnPlan, FitEvidence, Interval, Cells,
     )  # fmt: skip
 
     def fit(
@@ -518,6 +519,7 @@ class VQKMeansClassifier(
         parameters = self.get_params(deep=False)
         check_encoder("encoder", parameters.pop("encoder"), (TREES,))
         check_parameters(parameters)
+        check_known_alpha("alpha", self.alpha)
         if self.decision is not None:
             check_choice("decision", self.decision, DECISIONS)
         resolve_variant(self.variant).check()
@@ -581,7 +583,9 @@ class VQKMeansClassifier(
         labels: PULabels,
     ) -> None:
         first, last = rounds[0], rounds[-1]
-        report_trouble(last.decision_rule, last.projections)
+        report_trouble(
+            last.decision_rule, last.projections, is_reviewed=context.split.known is not None
+        )
         training = last.training
         training.history.mark_largest("center_distance", 5, "top_distance")
         self.history_, self.best_check_ = training.history, training.best_check
@@ -604,11 +608,12 @@ class VQKMeansClassifier(
         self.theoretical_alpha_ = theoretical_alpha(first.projections[0])
         self.positive_share_ = last.positive_share
         self.holdout_projections_, self.holdout_log_odds_ = last.projections, last.log_odds
+        of_unlabeled = last.decision_rule.among_unlabeled().held_out_log_odds(last.held_out)[1]
         scored = Scored(
             first.projections,
-            last.mixture,
             last.log_odds,
-            last.held_out.indices,
+            positive_probability(of_unlabeled),
+            context.split.without_confirmed(last.held_out.indices),
             last.held_out.unlabeled.member_projections,
             self._last_signal(),
         )

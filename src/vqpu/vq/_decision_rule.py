@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from vqpu.base._source import ArraySource
 from vqpu.base._split import Sets, Split
 from vqpu.errors import CollapsedCodesError, CollapsedCodesWarning, NoHiddenPositivesWarning
-from vqpu.priors._posterior import Posterior, best_bin_alpha, fit_posterior
+from vqpu.priors._posterior import (
+    Posterior,
+    best_bin_alpha,
+    fit_posterior,
+    log_odds_of_share,
+)
 from vqpu.vq._clusters import Clusters
 from vqpu.vq._network import Encodings, SampleEncoder
 
@@ -114,6 +119,16 @@ class DecisionRule(NamedTuple):
             return tuple(map(self.projection_posterior.log_odds, held_out.projections()))
         return tuple(map(self._log_odds_of_places, held_out.places(self.clusters)))
 
+    def among_unlabeled(self) -> DecisionRule:
+        """Return the rule whose log odds are those in U; "balanced" has others."""
+        if self.decision != "balanced":
+            return self
+        posterior = self.projection_posterior
+        intercept = posterior.intercept + log_odds_of_share(posterior.alpha)
+        return self._replace(
+            decision="posterior", projection_posterior=posterior._replace(intercept=intercept)
+        )
+
     def _log_odds_of_places(self, places: Floats) -> Floats:
         return self.place_slope * (places - 0.5)
 
@@ -140,7 +155,9 @@ def fit_decision_rule(
     return DecisionRule(decision, clusters, posterior, place_slope)
 
 
-def report_trouble(rule: DecisionRule, projections: tuple[Floats, ...]) -> None:
+def report_trouble(
+    rule: DecisionRule, projections: tuple[Floats, ...], *, is_reviewed: bool = False
+) -> None:
     """Raise or warn if the clusters say nothing, or if U seems to hold no positives.
 
     Parameters
@@ -148,6 +165,8 @@ def report_trouble(rule: DecisionRule, projections: tuple[Floats, ...]) -> None:
     rule : DecisionRule
     projections : tuple of two ndarray
         s(x) of the labelled positives and unlabelled samples that alpha was estimated from.
+    is_reviewed : bool
+        Whether some labels are known: the positives of U may all have been found then.
     """
     if rule.clusters.is_collapsed:
         message = (
@@ -157,7 +176,7 @@ def report_trouble(rule: DecisionRule, projections: tuple[Floats, ...]) -> None:
         if rule.needs_codes or np.ptp(projections[1]) < _NO_SPREAD:
             raise CollapsedCodesError(message)
         warnings.warn(message, CollapsedCodesWarning, stacklevel=4)
-    elif not _found_positives(rule, projections):
+    elif not is_reviewed and not _found_positives(rule, projections):
         warnings.warn(NO_HIDDEN_POSITIVES, NoHiddenPositivesWarning, stacklevel=4)
 
 

@@ -298,6 +298,11 @@ def make_objective(context: FitContext, settings: VQSettings, this: Round) -> VQ
     )
 
 
+def _best_bin(positive: Floats, unlabeled: Floats) -> float | None:  # noqa: ARG001
+    """Return None, by which alpha is estimated by best bin."""
+    return None
+
+
 def _share_in_use(
     settings: VQSettings, believed: float, positive: Floats, unlabeled: Floats
 ) -> float | None:
@@ -345,7 +350,9 @@ def _conclude(
     else:
         known = np.flatnonzero(split.known.is_negative)
         negative = network.encode(context.source, known, context.device)
-        rule = fit_known_rule(decision, clusters, every, negative, share_of)
+        # A review empties a part of U: what is left says nothing of the share before it.
+        share_before = share_of if settings.shares is not None else _best_bin
+        rule = fit_known_rule(decision, clusters, every, negative, share_before)
     return FitResult(
         training,
         network,
@@ -355,5 +362,5 @@ def _conclude(
         float((rule.log_odds(unlabeled) > 0).mean()),
         (of_positives, of_unlabeled),
         rule.held_out_log_odds(held_out),
-        rule.held_out_log_odds(every)[1],
+        rule.among_unlabeled().held_out_log_odds(every)[1],
     )
