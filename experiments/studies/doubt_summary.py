@@ -52,7 +52,7 @@ def evidence_of(plain: dict[str, Any]) -> FitEvidence:
     counts = [np.array(part, dtype=np.float64) for part in plain["cells"]]
     parts = plain | {"cells": Cells(np.arange(len(counts[0]) - 1.0), *counts)}
     parts |= {name: Interval(*plain[name]) for name in ("alpha", "auc")}
-    return FitEvidence(**{name: parts[name] for name in FitEvidence._fields})
+    return FitEvidence(**{name: parts[name] for name in FitEvidence._fields if name in parts})
 
 
 class Fit:

@@ -108,6 +108,11 @@ def test_findings__images_and_one_member__what_cannot_be_had_is_left_out() -> No
     assert names == {"quality", "positives", "told", "alpha", "recall", "copies"}
 
 
+def test_findings__nothing_kept_apart__no_number_is_shown() -> None:
+    (found,) = findings_of_evidence(GOOD._replace(is_unseen=False))
+    assert (found.name, found.level) == ("unseen", "doubt")
+
+
 def test_worst__most_severe_comes_first() -> None:
     found = findings_of_evidence(GOOD._replace(twins=0.9, column_auc=0.99, likeness=0.9))
     assert worst(found).cause == "leak"

@@ -205,7 +205,9 @@ def test_fit__images_or_nan__refused(model: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [ElkanNotoClassifier(random_state=0), BaggingPUClassifier(n_estimators=5)], ids=str
+    "model",
+    [ElkanNotoClassifier(random_state=0), BaggingPUClassifier(n_estimators=20, random_state=0)],
+    ids=str,
 )
 def test_trees__gaps_and_categories_of_a_data_frame__are_values(model: Any) -> None:
     pandas = pytest.importorskip("pandas")

@@ -74,6 +74,7 @@ def test_set_alpha__shifts_log_odds_and_nothing_else(fitted: VQKMeansClassifier)
     shift = np.log(0.8 / 0.2) - np.log(alpha / (1 - alpha))
     np.testing.assert_allclose(after - before, shift, rtol=1e-9)
     assert (model.alpha_, model.alpha_interval_) == (0.8, (0.8, 0.8))
+    assert model.positive_share_ == np.mean(model.holdout_log_odds_[1] > 0)
     model.set_alpha(alpha)
     np.testing.assert_allclose(model.decision_function(X), before, rtol=1e-9)
 

@@ -64,6 +64,11 @@ class Split(NamedTuple):
         held_out = self.kept_from >= 0
         return int((held_out & self.is_positive).sum()), int((held_out & self.is_unlabeled).sum())
 
+    @property
+    def keeps_apart(self) -> bool:
+        """Whether some member is kept from some samples."""
+        return bool((self.kept_from >= 0).any())
+
     def every_set(self) -> Sets:
         """Return all labelled positives and all unlabelled samples."""
         return self._sets(np.full(len(self.is_positive), True))

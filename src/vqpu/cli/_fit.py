@@ -192,7 +192,7 @@ def fit(
         note += _describe_limit(model)
     print(
         f"{settings.out}: {model.positive_share_:.1%} of the unlabelled samples are called "
-        f"positive; alpha is {'given' if model.alpha is not None else 'estimated'} as "
+        f"positive; alpha is {'taken' if model.alpha is not None else 'estimated'} as "
         f"{model.alpha_:.3f} ({model.alpha_interval_[0]:.2f} to {model.alpha_interval_[1]:.2f})."
         f"{note}\n{finding}"
     )

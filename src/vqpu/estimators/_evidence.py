@@ -71,6 +71,8 @@ class FitEvidence(NamedTuple):
         there were fewer than three checks, None if there is no signal.
     cells : Cells
         Counts of the first round's scores, from which alpha can be estimated again.
+    is_unseen : bool
+        False if no sample was kept apart: all of this is then of samples that were trained on.
     """
 
     n_positive: int
@@ -90,6 +92,7 @@ class FitEvidence(NamedTuple):
     like_unlabeled: float
     late_gain: float | None
     cells: Cells
+    is_unseen: bool = True
 
     @property
     def accuracy(self) -> Interval:
@@ -122,6 +125,8 @@ class Scored(NamedTuple):
         What every member says of the unlabelled ones.
     signal : ndarray of shape (n_checks,) or None
         The stopping signal of the last round's checks; more is better.
+    is_unseen : bool
+        Whether samples were kept apart at all.
     """
 
     first: tuple[Floats, ...]
@@ -130,6 +135,7 @@ class Scored(NamedTuple):
     indices: Sets
     by_member: Floats
     signal: Floats | None
+    is_unseen: bool
 
 
 def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
@@ -166,6 +172,7 @@ def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
         best_bin_alpha(-unlabeled, -positive),
         None if scored.signal is None else late_gain(scored.signal),
         cells,
+        scored.is_unseen,
     )
 
 

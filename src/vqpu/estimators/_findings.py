@@ -123,6 +123,13 @@ def findings_of_evidence(
     given : tuple of float or None
         What the user said of alpha, its least and its largest value.
     """
+    if not evidence.is_unseen:
+        sentence = (
+            "No sample was kept apart, as there were too few or none was to be: every number that "
+            "the model has of itself is of samples that it was trained on, and says nothing. Label "
+            "more, or fit with more members."
+        )
+        return [Finding("unseen", DOUBT, None, sentence, "few-positives")]
     found = [
         _quality(evidence),
         _positives(evidence),

@@ -164,7 +164,15 @@ class NetworkClassifier(PUClassifier):
         )
         scores = tuple(part + self.decision_rule_.offset for part in (positive, unlabeled))
         probability = positive_probability(scores[1])
-        scored = Scored((positive, unlabeled), scores, probability, indices, by_member[1], None)
+        scored = Scored(
+            (positive, unlabeled),
+            scores,
+            probability,
+            indices,
+            by_member[1],
+            None,
+            context.split.keeps_apart,
+        )
         return gather_evidence(context.source, scored)
 
     @property

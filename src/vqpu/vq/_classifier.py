@@ -402,9 +402,16 @@ class VQKMeansClassifier(
                 f"The border of the decision {rule.decision!r} does not depend on alpha. Fit with "
                 "decision='posterior' to aim at another population."
             )
-        aimed = rule.projection_posterior.aimed_at(float(alpha))
+        before, aimed = rule.projection_posterior, rule.projection_posterior.aimed_at(float(alpha))
         self.decision_rule_ = rule._replace(projection_posterior=aimed)
         self.alpha_, self.alpha_interval_ = float(alpha), (float(alpha), float(alpha))
+        shift = aimed.intercept - before.intercept
+        self.holdout_log_odds_ = tuple(part + shift for part in self.holdout_log_odds_)
+        recall, called = (float((part > 0).mean()) for part in self.holdout_log_odds_)
+        self.positive_share_ = called
+        if self.evidence_ is not None:
+            share = Interval(self.alpha_, *self.alpha_interval_)
+            self.evidence_ = self.evidence_._replace(alpha=share, called=called, recall=recall)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -616,6 +623,7 @@ class VQKMeansClassifier(
             context.split.without_confirmed(last.held_out.indices),
             last.held_out.unlabeled.member_projections,
             self._last_signal(),
+            context.split.keeps_apart,
         )
         self.evidence_ = gather_evidence(context.source, scored)
         if self.alpha is None:  # else it says what the data say, whatever the user said
