@@ -9,8 +9,7 @@ this needs no scores that positives alone reach, so it is not drawn upwards wher
 Every share alpha and every kind of negatives of a grid is weighed by how well it explains how many
 unlabelled samples lie between the quantiles of the labelled positives. That is done for many
 resamples of both sets, and the weights are averaged (a bagged posterior: Huggins and Miller 2023),
-as one fit of a model that is never quite true would be far too sure. What follows, alpha's interval
-and every probability, is a mean over all of them: nothing is bet on one alpha.
+as one fit of a model that is never quite true would be far too sure.
 """
 
 from __future__ import annotations
@@ -69,10 +68,6 @@ class Shares(NamedTuple):
         reaches_high = high > 1 - _NEAR_AN_END and self.values[-1] == 1
         return Interval(value, 0.0 if reaches_low else low, 1.0 if reaches_high else high)
 
-    def weight_within(self, low: float, high: float) -> float:
-        """Return the probability that alpha lies between two values."""
-        return float(self.weights[(self.values >= low) & (self.values <= high)].sum())
-
 
 class Mixture(NamedTuple):
     """Unlabelled scores taken apart.
@@ -81,22 +76,12 @@ class Mixture(NamedTuple):
     ----------
     shares : Shares
         What is believed of alpha now.
-    edges : ndarray of shape (n_cells - 1,)
-        Scores between which the cells lie, ascending.
-    probability : ndarray of shape (n_cells,)
-        Of being positive for an unlabelled sample in each cell; never falls.
     auc : Interval
         Of positives against negatives.
     """
 
     shares: Shares
-    edges: Floats
-    probability: Floats
     auc: Interval
-
-    def probability_of(self, scores: Floats) -> Floats:
-        """Return the probability of being positive of unlabelled samples by their scores."""
-        return np.asarray(self.probability[np.searchsorted(self.edges, scores, side="right")])
 
 
 def any_share() -> Shares:
@@ -182,13 +167,11 @@ def fit_mixture_of_cells(cells: Cells, shares: Shares | None = None) -> Mixture:
     cells : Cells
     shares : Shares or None
     """
-    from sklearn.isotonic import isotonic_regression
-
     shares = any_share() if shares is None else shares
     negatives = _negatives()
     log_prior = negatives.log_prior + np.log(np.maximum(shares.weights, 1e-300))[:, None]
     rng, total = np.random.default_rng(0), int(cells.n_unlabeled.sum())
-    weight, probability = np.zeros(log_prior.shape), np.zeros(len(cells.n_positive))
+    weight = np.zeros(log_prior.shape)
     for _ in range(_N_RESAMPLES):
         of_positives = rng.dirichlet(cells.n_positive + 0.5)
         counts = rng.multinomial(total, cells.n_unlabeled / total)
@@ -197,16 +180,8 @@ def fit_mixture_of_cells(cells: Cells, shares: Shares | None = None) -> Mixture:
         expected = np.maximum(expected, _SMALLEST)
         own = _weigh(np.log(expected) @ counts * min(1.0, _MOST_COUNTED / total) + log_prior)
         weight += own / _N_RESAMPLES
-        probability += np.einsum("am,amc->c", own, hidden / expected) / _N_RESAMPLES
-    # Negatives that vary less than positives leave the lowest scores to the latter: no score that
-    # is lower may be likelier positive.
-    probability = isotonic_regression(
-        probability, sample_weight=cells.n_unlabeled + 1, y_min=0, y_max=1
-    )
     return Mixture(
         Shares(shares.values, weight.sum(axis=1)),
-        cells.edges,
-        np.asarray(probability),
         weighted_interval(negatives.auc(), weight.sum(axis=0)),
     )
 
