@@ -167,3 +167,24 @@ def test_labels__usual_values_or_few_positives__no_warning() -> None:
     X, y, _ = normal_classes(60, 200, 0.3)
     VQKMeansClassifier(max_steps=20, random_state=0).fit(X, 1 - y)
     VQKMeansClassifier(max_steps=20, random_state=0).fit(X, np.where(y == 1, 2, 1))
+
+
+def test_alpha__interval_with_checkpoints__taken_up_again(tmp_path: Path) -> None:
+    X, y, _ = normal_classes(60, 200, 0.3)
+    model = VQKMeansClassifier(alpha=(0.1, 0.5), max_steps=20, random_state=0)
+    first = model.fit(X, y, checkpoint_dir=tmp_path).decision_function(X)
+    again = clone(model).fit(X, y, checkpoint_dir=tmp_path)
+    np.testing.assert_array_equal(again.decision_function(X), first)
+
+
+def test_known_negatives__top_of_the_list_confirmed__answers_stay_good() -> None:
+    X, y, truth = normal_classes(200, 1000, 0.3)
+    top = 200 + np.argsort(-VQKMeansClassifier(random_state=0).fit(X, y).decision_function(X[200:]))
+    confirmed = np.zeros(len(X), dtype=bool)
+    confirmed[top[:100][truth[top[:100] - 200]]] = True
+    wrong = np.zeros(len(X), dtype=bool)
+    wrong[top[:100][~truth[top[:100] - 200]]] = True
+    model = VQKMeansClassifier(random_state=0).fit(
+        X, np.where(confirmed, 1, y), known_negatives=wrong, confirmed_positives=confirmed
+    )
+    assert (model.predict(X[200:]) == truth).mean() > 0.9
