@@ -169,10 +169,11 @@ def test_column_bombs__read_or_refused__at_most_500_mb(tmp_path: Path) -> None:
     csv.write_csv(pa.table(wide | {"l": np.arange(50) % 2}), tmp_path / "wide.csv")
     words = {f"c{i}": [f"w{j % 4}" for j in range(50)] for i in range(3000)}
     parquet.write_table(pa.table(words | {"l": np.arange(50) % 2}), tmp_path / "words.parquet")
-    paths = sorted(path for path in tmp_path.iterdir() if path.is_file())
-    before, peak, refused = run_apart(tmp_path / "cache", *paths)
-    assert refused == 0
-    assert peak - before <= 500, f"{peak - before:.0f} MB"
+    for path in sorted(path for path in tmp_path.iterdir() if path.is_file()):
+        # One process a file: Arrow's pool keeps what it freed, for the next file to add to.
+        before, peak, refused = run_apart(tmp_path / "cache", path)
+        assert refused == 0, path.name
+        assert peak - before <= 500, f"{path.name}: {peak - before:.0f} MB"
 
 
 TABLE_KINDS = ["csv", "csv.gz", "csv.zst", "parquet", "feather", "jsonl", "xlsx"]
