@@ -4,9 +4,9 @@ usage: python benchmarks/reviewing.py [--samples 1000000] [--seconds 60] [--rate
 
 Prints one JSON object. Samples were scored before: a Parquet file of scores is opened in a process
 of its own, which tells its time (goal: under 2 s) and its peak of resident memory (under 500 MB),
-both without imports. Then ``vqpu review`` serves them on loopback, and requests leave at a fixed rate,
-whether earlier ones were answered or not: of six, two decisions, the next items of a queue, an
-item, the threshold with its audit, and the progress. Goal: 99 of 100 answers within 100 ms.
+both without imports. Then ``vqpu review`` serves them on loopback, and requests leave at a fixed
+rate, whether earlier ones were answered or not: of six, two decisions, the next items of a queue,
+an item, the threshold with its audit, and the progress. Goal: 99 of 100 answers within 100 ms.
 """
 
 from __future__ import annotations
