@@ -169,7 +169,7 @@ def ask_peer(
     if len(called) != len(X_test):
         failure = f"{len(called)} predictions for {len(X_test)} samples"
         return PeerResult(None, None, None, failure)
-    scores = None if found["scores"] is None else np.array(found["scores"])
+    scores = None if found.get("scores") is None else np.array(found["scores"])
     return PeerResult(called, found["seconds"], found["prior"], scores=scores)
 
 
