@@ -30,8 +30,6 @@ def schema_of(review: Review) -> dict[str, Any]:
 @pytest.mark.torture
 @pytest.mark.parametrize("mode", ["POSITIVE", "NEGATIVE"])
 def test_requests_by_schema__no_server_error(tmp_path: Path, mode: str) -> None:
-    from schemathesis.generation import GenerationMode
-
     review = make_review(tmp_path)
     operations = schemathesis.openapi.from_dict(schema_of(review)).get_all_operations()
     client = make_client(review, raise_server_exceptions=False)
@@ -58,7 +56,7 @@ def test_requests_by_schema__no_server_error(tmp_path: Path, mode: str) -> None:
         suppress_health_check=list(HealthCheck),
     )
     for operation in operations:
-        cases = operation.ok().as_strategy(GenerationMode[mode])
+        cases = operation.ok().as_strategy(schemathesis.GenerationMode[mode])
         with contextlib.suppress(Unsatisfiable):  # nothing of it can be wrong
             quietly(given(case=cases)(send))()
     assert sent >= 500
