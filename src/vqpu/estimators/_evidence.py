@@ -29,7 +29,6 @@ _MOST_COMPARED = 20_000  # unlabelled samples that twins of positives are looked
 _MOST_COLUMNS = 500
 _POOLED_SIDE = 4
 _FOLDS = 3
-_DRAWN_BY = 10  # positives' worth of a recall of 1/2
 _FEWEST_TO_COMPARE = 6
 _BLOCK_BYTES = 1 << 24
 _LEAST_WEIGHT = 0.01  # of the heaviest
@@ -48,7 +47,7 @@ class FitEvidence(NamedTuple):
     best_bin : float
         The same by best bin estimation, which is too large where classes overlap.
     auc : Interval
-        Expected of the scores, of positives against negatives.
+        Of positives against negatives, by the mixture alone; too sure of itself.
     proxy_auc : float
         Of labelled positives against unlabelled samples.
     called, recall : float
@@ -93,19 +92,6 @@ class FitEvidence(NamedTuple):
     late_gain: float | None
     cells: Cells
     is_unseen: bool = True
-
-    @property
-    def accuracy(self) -> Interval:
-        r"""Expected accuracy of the labels on U.
-
-        With a share c of U called positive and a recall r, a share :math:`\alpha (1 - r)` is missed
-        and :math:`c - \alpha r` wrongly called. The recall of few is drawn to 1/2.
-        """
-        recall = (self.n_positive * self.recall + _DRAWN_BY / 2) / (self.n_positive + _DRAWN_BY)
-        value, one, other = (
-            min(max(1 - self.called + alpha * (2 * recall - 1), 0.0), 1.0) for alpha in self.alpha
-        )
-        return Interval(value, min(one, other), max(one, other))
 
 
 class Scored(NamedTuple):
