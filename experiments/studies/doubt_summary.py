@@ -46,6 +46,7 @@ def plain_evidence(evidence: FitEvidence) -> dict[str, Any]:
         name: [round(part, 5) for part in value] if isinstance(value, Interval) else value
         for name, value in evidence._asdict().items()
     }
+    del plain["reference"]  # for new samples, of which there are none here
     return plain | {"cells": [part.astype(int).tolist() for part in evidence.cells[1:]]}
 
 

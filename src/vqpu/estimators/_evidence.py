@@ -6,7 +6,6 @@ cost stays small beside the fit's.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from hashlib import blake2b
 from itertools import pairwise
@@ -18,6 +17,8 @@ from numpy.typing import NDArray
 from vqpu.base._source import ArraySource
 from vqpu.base._sparse import SparseSource
 from vqpu.base._split import Sets
+from vqpu.estimators._reference import Reference, make_reference
+from vqpu.estimators._sampling import as_rows, blocks_of, some
 from vqpu.priors._mixture import Cells, Interval, count_cells, fit_mixture_of_cells
 from vqpu.priors._posterior import best_bin_alpha
 from vqpu.trees import Binned, Growth, GrowthSettings, Task
@@ -26,11 +27,8 @@ Floats = NDArray[np.float64]
 
 _MOST_POSITIVE, _MOST_UNLABELED = 1_000, 2_000
 _MOST_COMPARED = 20_000  # unlabelled samples that twins of positives are looked for among
-_MOST_COLUMNS = 500
-_POOLED_SIDE = 4
 _FOLDS = 3
 _FEWEST_TO_COMPARE = 6
-_BLOCK_BYTES = 1 << 24
 _LEAST_WEIGHT = 0.01  # of the heaviest
 _GROWTH = GrowthSettings(rate=0.1, n_trees=40, n_leaves=6, min_samples=3)
 
@@ -72,6 +70,8 @@ class FitEvidence(NamedTuple):
         Counts of the first round's scores, from which alpha can be estimated again.
     is_unseen : bool
         False if no sample was kept apart: all of this is then of samples that were trained on.
+    reference : Reference or None
+        What new samples are compared with; None in models of before.
     """
 
     n_positive: int
@@ -92,6 +92,7 @@ class FitEvidence(NamedTuple):
     late_gain: float | None
     cells: Cells
     is_unseen: bool = True
+    reference: Reference | None = None
 
 
 class Scored(NamedTuple):
@@ -159,6 +160,7 @@ def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
         None if scored.signal is None else late_gain(scored.signal),
         cells,
         scored.is_unseen,
+        make_reference(source, scored.indices.unlabeled, scored.log_odds),
     )
 
 
@@ -215,7 +217,7 @@ def likeness(source: ArraySource, indices: Sets, probability: Floats) -> float |
     unlabeled, heavy = indices.unlabeled[kept], (heavy / chance)[kept]
     if min(len(positive), len(unlabeled)) < _FEWEST_TO_COMPARE:
         return None
-    rows = _as_rows(source, np.concatenate([positive, unlabeled]))
+    rows = as_rows(source, np.concatenate([positive, unlabeled]))
     if rows is None:
         return None
     target = np.repeat([1.0, 0.0], [len(positive), len(unlabeled)])
@@ -268,7 +270,7 @@ def _digests(source: ArraySource, indices: NDArray[np.int64]) -> NDArray[np.int6
     """Return a number a sample that is the same for the same sample, and hardly for another."""
     digests = b"".join(
         blake2b(sample, digest_size=8).digest()
-        for block in _blocks(source, indices)
+        for block in blocks_of(source, indices)
         for sample in _bytes_of_samples(source, block)
     )
     return np.frombuffer(digests, dtype=np.int64)
@@ -286,13 +288,6 @@ def _bytes_of_samples(source: ArraySource, indices: NDArray[np.int64]) -> Iterat
         yield sample.tobytes()
 
 
-def _blocks(source: ArraySource, indices: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Give the indices in blocks whose samples are never more than some megabytes."""
-    rows = max(1, _BLOCK_BYTES // (8 * math.prod(source.sample_shape)))
-    for start in range(0, len(indices), rows):
-        yield indices[start : start + rows]
-
-
 def telling_columns(source: ArraySource, indices: Sets) -> tuple[int | None, float, float]:
     """Return the column that tells labelled from unlabelled best, its AUC, and the next one's.
 
@@ -307,7 +302,7 @@ def telling_columns(source: ArraySource, indices: Sets) -> tuple[int | None, flo
         return None, 0.5, 0.5
     positive = some(indices.positive, _MOST_POSITIVE)
     unlabeled = some(indices.unlabeled, _MOST_UNLABELED)
-    rows = _as_rows(source, np.concatenate([positive, unlabeled]))
+    rows = as_rows(source, np.concatenate([positive, unlabeled]))
     if rows is None:
         return None, 0.5, 0.5
     dense = np.nan_to_num(np.asarray(rows, dtype=np.float64), nan=-np.inf)
@@ -330,31 +325,3 @@ def _told_by_category(positive: Floats, unlabeled: Floats) -> float:
         for part in (positive, unlabeled)
     ]
     return float(0.5 + np.abs(shares[0] - shares[1]).sum() / 4)
-
-
-def _as_rows(source: ArraySource, indices: NDArray[np.int64]) -> Any:
-    """Return samples as vectors, images coarsely; None if there are too many columns."""
-    if not source.is_image:
-        if source.sample_shape[0] > _MOST_COLUMNS:
-            return None
-        return np.asarray(source.batch(indices).numpy(), dtype=np.float64)
-    from torch.nn.functional import adaptive_avg_pool2d
-
-    pooled = [
-        adaptive_avg_pool2d(source.batch(block).float(), _POOLED_SIDE).flatten(1).numpy()
-        for block in _blocks(source, indices)
-    ]
-    return np.concatenate(pooled).astype(np.float64)
-
-
-def some(indices: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return at most so many of some indices, the same ones each time.
-
-    Parameters
-    ----------
-    indices : ndarray of int
-    most : int
-    """
-    if len(indices) <= most:
-        return indices
-    return np.sort(np.random.default_rng(0).choice(indices, most, replace=False))

@@ -87,15 +87,23 @@ def findings_of_fit(model: Any) -> list[Finding]:
             "labels. Fit it again to have it judged."
         )
         return [Finding("evidence", DOUBT, None, sentence, "no-evidence")]
+    given = getattr(model, "alpha", None)
+    return findings_of_evidence(
+        model.evidence_, column_names_of(model), None if given is None else ends_of(given)
+    )
+
+
+def column_names_of(model: Any) -> list[str] | None:
+    """Return the names of a fitted model's columns, None if they have none.
+
+    Parameters
+    ----------
+    model : estimator
+    """
     plan, names = getattr(model, "columns_", None), getattr(model, "feature_names_in_", None)
     if plan is not None:
         names = plan.feature_names
-    given = getattr(model, "alpha", None)
-    return findings_of_evidence(
-        model.evidence_,
-        None if names is None else [str(name) for name in names],
-        None if given is None else ends_of(given),
-    )
+    return None if names is None else [str(name) for name in names]
 
 
 def warn_of_failure(model: Any) -> None:
