@@ -46,7 +46,8 @@ def plain_evidence(evidence: FitEvidence) -> dict[str, Any]:
         name: [round(part, 5) for part in value] if isinstance(value, Interval) else value
         for name, value in evidence._asdict().items()
     }
-    del plain["reference"]  # for new samples, of which there are none here
+    for name in ("reference", "unlike_columns", "unlike_samples", "unlike_names"):
+        del plain[name]  # no rule rests on them
     return plain | {"cells": [part.astype(int).tolist() for part in evidence.cells[1:]]}
 
 

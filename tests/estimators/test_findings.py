@@ -83,6 +83,23 @@ def test_findings__few_to_compare__unlikeness_must_be_larger() -> None:
     assert finding("likeness", likeness=0.85, **few).level == "doubt"
 
 
+def test_findings__unlike__columns_and_examples_are_named() -> None:
+    unlike = GOOD._replace(likeness=0.9, unlike_columns=(2, 0), unlike_samples=(7, 9, 1))
+
+    def sentence(names: list[str] | None, **changes: Any) -> str:
+        found = findings_of_evidence(unlike._replace(**changes), names)
+        return next(one.sentence for one in found if one.name == "likeness")
+
+    assert "they differ, most in 'c' and 'a'." in sentence(["a", "b", "c"])
+    assert "most in column 2 and column 0." in sentence(None)
+    assert sentence(None).endswith("Look at the samples 7, 9 and 1 of X, the least like them.")
+    named = unlike.naming([f"{row}.png" for row in range(10)])
+    assert named.unlike_names == ("7.png", "9.png", "1.png")
+    files = sentence(None, unlike_names=named.unlike_names)
+    assert files.endswith("Look at 7.png, 9.png and 1.png, the least like them.")
+    assert sentence(None, unlike_columns=(), unlike_samples=()).endswith("sample of all.")
+
+
 def test_findings__leak__names_the_column_of_a_table() -> None:
     leaking: dict[str, Any] = {"column_auc": 0.99, "likeness": None}
     assert "'c' alone" in finding("column", **leaking).sentence

@@ -6,7 +6,7 @@ cost stays small beside the fit's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -17,20 +17,16 @@ from numpy.typing import NDArray
 from vqpu.base._source import ArraySource
 from vqpu.base._sparse import SparseSource
 from vqpu.base._split import Sets
+from vqpu.estimators._likeness import compare_positives, told_by_category
 from vqpu.estimators._reference import Reference, make_reference
 from vqpu.estimators._sampling import as_rows, blocks_of, some
 from vqpu.priors._mixture import Cells, Interval, count_cells, fit_mixture_of_cells
 from vqpu.priors._posterior import best_bin_alpha
-from vqpu.trees import Binned, Growth, GrowthSettings, Task
 
 Floats = NDArray[np.float64]
 
 _MOST_POSITIVE, _MOST_UNLABELED = 1_000, 2_000
 _MOST_COMPARED = 20_000  # unlabelled samples that twins of positives are looked for among
-_FOLDS = 3
-_FEWEST_TO_COMPARE = 6
-_LEAST_WEIGHT = 0.01  # of the heaviest
-_GROWTH = GrowthSettings(rate=0.1, n_trees=40, n_leaves=6, min_samples=3)
 
 
 class FitEvidence(NamedTuple):
@@ -72,6 +68,11 @@ class FitEvidence(NamedTuple):
         False if no sample was kept apart: all of this is then of samples that were trained on.
     reference : Reference or None
         What new samples are compared with; None in models of before.
+    unlike_columns, unlike_samples : tuple of int
+        Columns in which both sets of ``likeness`` differ most, and unlabelled samples called
+        positive that look least like labelled ones, by their place in X; empty if nothing differs.
+    unlike_names : tuple of str
+        Names of these samples, files for instance, where they have some.
     """
 
     n_positive: int
@@ -93,6 +94,19 @@ class FitEvidence(NamedTuple):
     cells: Cells
     is_unseen: bool = True
     reference: Reference | None = None
+    unlike_columns: tuple[int, ...] = ()
+    unlike_samples: tuple[int, ...] = ()
+    unlike_names: tuple[str, ...] = ()
+
+    def naming(self, names: Sequence[Any]) -> FitEvidence:
+        """Return the same with names for examples.
+
+        Parameters
+        ----------
+        names : sequence of length n
+            Of all samples of training.
+        """
+        return self._replace(unlike_names=tuple(str(names[row]) for row in self.unlike_samples))
 
 
 class Scored(NamedTuple):
@@ -141,6 +155,7 @@ def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
     first = fit_mixture_of_cells(cells)
     is_positive = np.repeat([1, 0], [len(positive), len(unlabeled)])
     column, best, other = telling_columns(source, scored.indices)
+    alike = compare_positives(source, scored.indices, scored.probability)
     return FitEvidence(
         len(positive),
         len(unlabeled),
@@ -151,7 +166,7 @@ def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
         float((scored.log_odds[1] > 0).mean()),
         float((scored.log_odds[0] > 0).mean()),
         _agreement(scored.by_member),
-        likeness(source, scored.indices, scored.probability),
+        None if alike is None else alike.auc,
         twins(source, scored.indices),
         column,
         best,
@@ -161,6 +176,7 @@ def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
         cells,
         scored.is_unseen,
         make_reference(source, scored.indices.unlabeled, scored.log_odds),
+        *((), ()) if alike is None else alike[1:],
     )
 
 
@@ -189,63 +205,6 @@ def _agreement(by_member: Floats) -> float | None:
         return 0.0
     matrix = np.corrcoef(varying, rowvar=False)
     return float((matrix.sum() - n_members) / (n_members * (n_members - 1)))
-
-
-def likeness(source: ArraySource, indices: Sets, probability: Floats) -> float | None:
-    """Return how well trees tell labelled positives from the unlabelled samples called positive.
-
-    Every unlabelled sample weighs as much as it is likely to be positive. Trees are cross-fitted,
-    so that 1/2 is what chance gives.
-
-    Parameters
-    ----------
-    source : ArraySource
-    indices : Sets
-    probability : ndarray of shape (n_u,)
-        Of being positive, of the unlabelled samples.
-    """
-    from sklearn.metrics import roc_auc_score
-
-    positive, heavy = some(indices.positive, _MOST_POSITIVE), np.maximum(probability, 1e-6)
-    # Of many, those that weigh most are taken for sure and weigh the same as the others then.
-    chance = np.minimum(1.0, _MOST_UNLABELED * heavy / heavy.sum())
-    kept = np.random.default_rng(0).random(len(heavy)) < chance
-    if len(heavy) <= _MOST_UNLABELED:
-        chance, kept = np.ones(len(heavy)), np.ones(len(heavy), dtype=bool)
-    # What weighs next to nothing would only offer thresholds that cannot be used.
-    kept &= heavy / chance > _LEAST_WEIGHT * (heavy / chance)[kept].max(initial=0.0)
-    unlabeled, heavy = indices.unlabeled[kept], (heavy / chance)[kept]
-    if min(len(positive), len(unlabeled)) < _FEWEST_TO_COMPARE:
-        return None
-    rows = as_rows(source, np.concatenate([positive, unlabeled]))
-    if rows is None:
-        return None
-    target = np.repeat([1.0, 0.0], [len(positive), len(unlabeled)])
-    weight = np.concatenate([np.ones(len(positive)), heavy * len(positive) / heavy.sum()])
-    found = _cross_fitted(rows, source.categories, target, weight)
-    return float(roc_auc_score(target, found, sample_weight=weight))
-
-
-def _cross_fitted(rows: Any, categories: Any, target: Floats, weight: Floats) -> Floats:
-    """Return what trees that did not see a sample say of it."""
-    fold = np.empty(len(target), dtype=np.int64)
-    generator = np.random.default_rng(0)
-    for kind in (0.0, 1.0):
-        members = generator.permutation(np.flatnonzero(target == kind))
-        fold[members] = np.arange(len(members)) % _FOLDS
-    tasks = [
-        Task(np.flatnonzero(fold != part), target[fold != part], weight[fold != part])
-        for part in range(_FOLDS)
-    ]
-    growth = Growth(Binned(rows, categories, _GROWTH), tasks)
-    growth.grow(_GROWTH.n_trees)
-    outputs = growth.outputs(rows, 0, _GROWTH.n_trees)
-    # A leaf's mean depends on the share of positives in its fold; ranks within folds do not.
-    found = np.empty(len(target))
-    for part in range(_FOLDS):
-        own = fold == part
-        found[own] = outputs[own, part] - np.average(outputs[own, part], weights=weight[own])
-    return found
 
 
 def twins(source: ArraySource, indices: Sets) -> float:
@@ -310,18 +269,9 @@ def telling_columns(source: ArraySource, indices: Sets) -> tuple[int | None, flo
     n_p, n_u = len(positive), len(unlabeled)
     auc = (ranks - n_p * (n_p + 1) / 2) / (n_p * n_u)
     told = np.maximum(auc, 1 - auc)
+    target = np.repeat([1.0, 0.0], [n_p, n_u])
     for index in source.categories:
-        told[index] = _told_by_category(dense[:n_p, index], dense[n_p:, index])
+        told[index] = told_by_category(dense[:, index], target, np.ones(n_p + n_u))
     order = np.argsort(-told, kind="stable")
     best = int(order[0])
     return best, float(told[best]), float(told[order[1]]) if len(told) > 1 else 0.5
-
-
-def _told_by_category(positive: Floats, unlabeled: Floats) -> float:
-    """Return 1/2 and half the distance of two distributions of categories."""
-    values = np.unique(np.concatenate([positive, unlabeled]))
-    shares = [
-        np.bincount(np.searchsorted(values, part), minlength=len(values)) / len(part)
-        for part in (positive, unlabeled)
-    ]
-    return float(0.5 + np.abs(shares[0] - shares[1]).sum() / 4)

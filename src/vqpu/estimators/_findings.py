@@ -149,7 +149,7 @@ def findings_of_evidence(
         _alpha(evidence, given),
         _recall(evidence),
         _column(evidence, column_names),  # before what follows from it
-        _likeness(evidence),
+        _likeness(evidence, column_names),
         _copies(evidence),
         _labels(evidence),
         _members(evidence),
@@ -255,7 +255,7 @@ def _recall(evidence: FitEvidence) -> Finding:
     return Finding("recall", DOUBT, value, sentence + advice, "missed")
 
 
-def _likeness(evidence: FitEvidence) -> Finding | None:
+def _likeness(evidence: FitEvidence, names: list[str] | None) -> Finding | None:
     value = evidence.likeness
     if value is None:
         return None
@@ -268,11 +268,36 @@ def _likeness(evidence: FitEvidence) -> Finding | None:
     if value <= max(_UNLIKE, 0.5 + 2 * error):
         return Finding("likeness", OK, value, sentence + ": they look alike.")
     advice = (
-        ": they differ. Either U holds no positives, or P was collected in another way (another "
-        "source, year or device), or the hidden positives are of another kind than the labelled."
+        f": they differ{_where(evidence, names)}. Either U holds no positives, or P was collected "
+        "in another way (another source, year or device), or the labelled positives are a biased "
+        f"sample of all.{_such_as(evidence)}"
     )
     level = FAILED if value > max(_VERY_UNLIKE, 0.5 + 3 * error) else DOUBT
     return Finding("likeness", level, value, sentence + advice, "shift")
+
+
+def _where(evidence: FitEvidence, names: list[str] | None) -> str:
+    """Name the columns in which both sets of positives differ most."""
+    columns = [_name(column, names) for column in evidence.unlike_columns]
+    return f", most in {_listed(columns)}" if columns else ""
+
+
+def _such_as(evidence: FitEvidence) -> str:
+    """Name samples to look at."""
+    if evidence.unlike_names:
+        return f" Look at {_listed(list(evidence.unlike_names))}, the least like them."
+    if evidence.unlike_samples:
+        rows = _listed([str(row) for row in evidence.unlike_samples])
+        return f" Look at the samples {rows} of X, the least like them."
+    return ""
+
+
+def _name(column: int, names: list[str] | None) -> str:
+    return f"column {column}" if names is None else repr(names[column])
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def error_of_auc(n_first: float, n_second: float) -> float:
@@ -290,7 +315,7 @@ def _column(evidence: FitEvidence, names: list[str] | None) -> Finding | None:
     if evidence.column is None:
         return None
     best, other = evidence.column_auc, evidence.other_column_auc
-    name = f"column {evidence.column}" if names is None else repr(names[evidence.column])
+    name = _name(evidence.column, names)
     sentence = (
         f"No single column tells labelled from unlabelled (the best, {name}, has AUC {best:.2f})"
     )
