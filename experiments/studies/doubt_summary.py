@@ -208,7 +208,18 @@ def _expected(fits: list[Fit]) -> Rows:
                 found = np.array([expected(fit.evidence) for fit in own])
                 truth = np.array([fit.values[of] for fit in own])
                 rows.append([group, str(len(own)), *_near(found, truth)])
+    if len(clean) >= _FEWEST_TO_RANK:
+        found = np.array([_if_alpha_were_known(fit) for fit in clean])
+        truth = np.array([fit.values["fit_accuracy"] for fit in clean])
+        near = _near(np.column_stack([found] * 3), truth)
+        rows.append(["accuracy, were alpha known", str(len(clean)), *near[:2], "-", "-"])
     return rows
+
+
+def _if_alpha_were_known(fit: Fit) -> float:
+    """Return the accuracy that the shares called positive imply for the true alpha."""
+    evidence = fit.evidence
+    return 1 - evidence.called + fit.alpha * (2 * evidence.recall - 1)
 
 
 def _near(found: Floats, truth: Floats) -> list[str]:
