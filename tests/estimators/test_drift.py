@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -16,6 +17,7 @@ import vqpu
 from tests.support import fast_classifier
 from vqpu import VQKMeansClassifier, diagnose_drift, stack_pu
 from vqpu.base._source import ArraySource
+from vqpu.base._sparse import SparseSource
 from vqpu.base.columns import Column, ColumnPlan
 from vqpu.errors import InputTypeError, ModelFileError
 from vqpu.estimators._drift import DriftWatch, watch_drift
@@ -64,8 +66,27 @@ def test_reference__categories__commonest_codes() -> None:
     assert columns.shares[0, :4].tolist() == pytest.approx([0.5, 0.3, 0.2, 0.0])
 
 
-def test_reference__images__scores_alone() -> None:
-    assert reference_of(np.zeros((12, 8, 8), np.uint8)).columns is None
+def test_reference__sparse__scores_alone() -> None:
+    source = SparseSource(csr_matrix(np.eye(12)))
+    scores = (np.linspace(0, 4, 50), np.linspace(-4, 1, 12))
+    assert make_reference(source, np.arange(12), scores).columns is None
+
+
+@pytest.mark.parametrize("shape", [(100, 16, 16), (100, 16, 16, 3), (100, 3, 16, 16)])
+def test_watch__pictures__brightness_of_their_parts(
+    shape: tuple[int, ...], rng: np.random.Generator
+) -> None:
+    pictures = rng.integers(0, 100, shape).astype(np.uint8)
+    scores = np.linspace(-4, 1, 100)
+    reference = reference_of(pictures)
+    n_parts = 16 if len(shape) == 3 else 48
+    assert reference.is_sound((n_parts // 16, 16, 16))
+    watch = DriftWatch(reference, is_image=True)
+    watch.add(pictures, scores)
+    assert watch.finding().sentence.startswith("Scores and brightness are")
+    lighter = DriftWatch(reference, is_image=True)
+    lighter.add(pictures + 90, scores)
+    assert f"the brightness of {n_parts} of {n_parts} parts" in lighter.finding().sentence
 
 
 def test_watch__same_values_in_another_type__nothing_moved() -> None:

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from vqpu.base._source import ArraySource
 from vqpu.base.columns import ColumnPlan
 from vqpu.errors import ModelFileError
 from vqpu.estimators._findings import DOUBT, OK, Finding, column_names_of, shown
 from vqpu.estimators._reference import VERSION, ColumnShares, Floats, Reference, as_float32
+from vqpu.estimators._sampling import as_rows
 from vqpu.priors._mixture import fit_mixture_of_cells
 
 _LEAST_MOVE = 0.1  # of a share; less moves few decisions
@@ -29,6 +31,7 @@ class DriftWatch:
         Of its columns.
     plan : ColumnPlan or None
         Says what codes of categories mean.
+    is_image : bool
     """
 
     def __init__(
@@ -36,8 +39,10 @@ class DriftWatch:
         reference: Reference,
         names: list[str] | None = None,
         plan: ColumnPlan | None = None,
+        *,
+        is_image: bool = False,
     ) -> None:
-        self._reference, self._names = reference, names
+        self._reference, self._names, self._is_image = reference, names, is_image
         self._values = {} if plan is None else plan.values_by_column()
         self._n = self._n_called = 0
         self._cells = np.zeros(len(reference.positives.n_unlabeled))
@@ -50,7 +55,7 @@ class DriftWatch:
         Parameters
         ----------
         X : ndarray of shape (n, ...)
-            As the estimator takes them; looked at if they are rows of a table.
+            As the estimator takes them.
         scores : ndarray of shape (n,)
             Above 0 is positive; NaN where a sample could not be judged.
         """
@@ -65,7 +70,10 @@ class DriftWatch:
         places = np.searchsorted(self._reference.positives.edges, own, side="right")
         self._cells += np.bincount(places, minlength=len(self._cells))
         if self._columns is not None:
-            self._columns.add(as_float32(np.asarray(X)[is_judged]))
+            rows = np.asarray(X)[is_judged]
+            if self._is_image:
+                rows = as_rows(ArraySource(rows), np.arange(len(rows)))
+            self._columns.add(as_float32(rows))
 
     def finding(self) -> Finding:
         """Return what moved: "ok" if nothing did, or there are too few samples to tell."""
@@ -75,7 +83,7 @@ class DriftWatch:
         value = float(self._scores.moves(self._n)[0])
         has_moved, columns = value > self._allowed(1), self._moved_columns()
         if not has_moved and not columns:
-            compared = "Scores are" if self._columns is None else "Scores and columns are"
+            compared = "Scores are" if self._columns is None else f"Scores and {self._what} are"
             sentence = f"{compared} as those of the unlabelled samples of training."
             return Finding("drift", OK, value, sentence)
         told = [self._of_scores()] * has_moved + columns[:_MOST_NAMED]
@@ -86,6 +94,10 @@ class DriftWatch:
             f"{'; '.join(told)}{more}. {self._of_alpha()}"
         )
         return Finding("drift", DOUBT, value, sentence, "drift")
+
+    @property
+    def _what(self) -> str:
+        return "brightness" if self._is_image else "columns"
 
     def _allowed(self, n_looks: int) -> float:
         """Return how far shares may move by chance (Kolmogorov-Smirnov), or may move at all."""
@@ -104,6 +116,8 @@ class DriftWatch:
         moves = self._columns.moves(self._n)
         order = np.argsort(-moves, kind="stable")
         furthest = order[moves[order] > self._allowed(len(order))].tolist()
+        if self._is_image and furthest:
+            return [f"the brightness of {len(furthest)} of {len(order)} parts of the pictures"]
         return [self._of_column(place, self._columns) for place in furthest]
 
     def _of_column(self, place: int, counted: _Sum) -> str:
@@ -175,4 +189,9 @@ def watch_drift(model: Any) -> DriftWatch | None:
         raise ModelFileError(
             "What the model kept of its unlabelled samples does not hold together. Fit it again."
         )
-    return DriftWatch(reference, column_names_of(model), getattr(model, "columns_", None))
+    return DriftWatch(
+        reference,
+        column_names_of(model),
+        getattr(model, "columns_", None),
+        is_image=len(model.input_shape_) > 1,
+    )

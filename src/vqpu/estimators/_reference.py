@@ -2,7 +2,8 @@
 
 New samples are compared with them (``_drift.py``). A column is eleven marks and the share of
 samples at most there: below the least value, the deciles, the largest. Of a column of categories
-the marks are its commonest codes, with the share of each.
+the marks are its commonest codes, with the share of each. Pictures have the brightness of sixteen
+parts of every channel for columns.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from numpy.typing import NDArray
 
 from vqpu.base._source import ArraySource
 from vqpu.base._sparse import SparseSource
-from vqpu.estimators._sampling import as_rows, some
+from vqpu.estimators._sampling import as_rows, n_columns_of, some
 from vqpu.priors._mixture import Cells, Interval, count_cells, fit_mixture_of_cells
 
 Floats = NDArray[np.float64]
 
 VERSION = 1
 N_MARKS = 11
-_MOST_SAMPLES = 20_000
+_MOST_SAMPLES, _MOST_PICTURES = 20_000, 2_000
 _NO_CODE = -1.0
 
 
@@ -78,7 +79,7 @@ class Reference(NamedTuple):
     version : int
         Of this layout.
     n_samples : int
-        How many were looked at.
+        How many were scored.
     scores : ColumnShares
         Of their final scores, one column, by members that had not seen them.
     positives : Cells
@@ -86,7 +87,7 @@ class Reference(NamedTuple):
     alpha : Interval
         Share of positives by these counts.
     columns : ColumnShares or None
-        None for images, sparse and very wide data.
+        None for sparse and very wide data.
     """
 
     version: int
@@ -109,7 +110,7 @@ class Reference(NamedTuple):
             and self.scores.is_sound(1)
             and self.positives.edges.shape == (n_cells - 1,)
             and self.positives.n_unlabeled.shape == (n_cells,)
-            and (self.columns is None or self.columns.is_sound(sample_shape[0]))
+            and (self.columns is None or self.columns.is_sound(n_columns_of(sample_shape)))
         )
 
     def shifted(self, by: float) -> Reference:
@@ -140,8 +141,8 @@ def make_reference(
     """
     positive, others = (as_float32(part) for part in scores)
     cells = count_cells(positive, others)
-    is_table = not source.is_image and not isinstance(source, SparseSource)
-    rows = as_rows(source, some(unlabeled, _MOST_SAMPLES)) if is_table else None
+    looked_at = some(unlabeled, _MOST_PICTURES if source.is_image else _MOST_SAMPLES)
+    rows = None if isinstance(source, SparseSource) else as_rows(source, looked_at)
     return Reference(
         VERSION,
         len(others),

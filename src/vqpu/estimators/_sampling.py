@@ -37,6 +37,17 @@ def as_rows(source: ArraySource, indices: NDArray[np.int64]) -> Any:
     return np.concatenate(pooled).astype(np.float64)
 
 
+def n_columns_of(sample_shape: tuple[int, ...]) -> int:
+    """Return how many columns such rows have.
+
+    Parameters
+    ----------
+    sample_shape : tuple of int
+        (d,) for vectors, (c, h, w) for images.
+    """
+    return sample_shape[0] * (_POOLED_SIDE**2 if len(sample_shape) > 1 else 1)
+
+
 def blocks_of(source: ArraySource, indices: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
     """Give the indices in blocks whose samples are never more than some megabytes.
 

@@ -112,7 +112,7 @@ def diagnose_drift(model: Any, X: ArrayLike) -> Finding:
     source, scores = check_prediction_data(last, X), last.decision_function(X)
     for start in range(0, len(scores), _ROWS):
         part = slice(start, start + _ROWS)
-        watch.add(None if source.is_image else source.rows(part), scores[part])
+        watch.add(source.array[part] if source.is_image else source.rows(part), scores[part])
     return watch.finding()
 
 
