@@ -538,3 +538,22 @@ def test_predict_rank_evaluate__other_table__one_note_says_what_moved(
         assert len(notes) == 1
         assert "not like the unlabelled ones of training" in notes[0]
         assert "'x2' (" in notes[0]
+
+
+def test_predict__pictures_of_another_camera__brightness_moved(
+    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "light").mkdir()
+    for path in sorted((pictures / "unlabeled").iterdir()):
+        lighter = np.asarray(Image.open(path)).astype(int) + 50
+        Image.fromarray(lighter.clip(0, 255).astype(np.uint8)).save(tmp_path / "light" / path.name)
+
+    def drift(folder: Path) -> dict[str, Any]:
+        out = tmp_path / f"{folder.name}.csv"
+        found = run_json(capsys, "predict", pictures / "model", folder, "--out", out)["drift"]
+        return dict(found)
+
+    assert drift(pictures / "unlabeled")["level"] == "ok"
+    moved = drift(tmp_path / "light")
+    assert moved["level"] == "doubt"
+    assert "the brightness of" in moved["sentence"]
