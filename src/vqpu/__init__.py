@@ -17,6 +17,7 @@ _HOMES = {
     "VqpuError": "vqpu.errors",
     "VqpuWarning": "vqpu.errors",
     "diagnose": "vqpu.report._diagnosis",
+    "diagnose_drift": "vqpu.report._diagnosis",
     "load": "vqpu.persistence._loading",
     "make_pu": "vqpu.datasets",
     "stack_pu": "vqpu.base._stacking",
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from vqpu.errors import VqpuWarning as VqpuWarning
     from vqpu.persistence._loading import load as load
     from vqpu.report._diagnosis import diagnose as diagnose
+    from vqpu.report._diagnosis import diagnose_drift as diagnose_drift
     from vqpu.vq._classifier import VQKMeansClassifier as VQKMeansClassifier
     from vqpu.vq._variant import Variant as Variant
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from vqpu.errors import InputError, UsageError
 from vqpu.files import Chunk, Notes
 from vqpu.files._decisions import Decision
-from vqpu.files._input_streams import open_input
+from vqpu.files._input_streams import known_label, open_input
 from vqpu.files._models import OpenedModel, open_model
-from vqpu.files._ranking import known_files, known_label, with_known
+from vqpu.files._ranking import known_files, with_known
 from vqpu.files._scoring import predictions_of
 from vqpu.persistence._bundle import MANIFEST
 from vqpu.priors._posterior import positive_probability
