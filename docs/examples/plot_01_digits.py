@@ -1,0 +1,10 @@
+"""
+Digits
+======
+
+Test.
+"""
+
+import matplotlib.pyplot as plt
+
+plt.plot([1, 2])
