@@ -87,9 +87,7 @@ sphinx_gallery_conf: dict[str, Any] = {
 }
 
 
-def keep_our_own(
-    app: Any, what: str, name: str, obj: Any, skip: bool, options: Any
-) -> bool | None:
+def keep_our_own(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Leave out members that come from scikit-learn, torch or Python and are documented there."""
     target = getattr(obj, "fget", None) or getattr(obj, "__func__", None) or obj
     home = getattr(target, "__module__", None) or "builtins"
