@@ -1,4 +1,4 @@
-"""Sphinx settings of the documentation site: ``make docs`` builds it, offline and without a warning.
+"""Sphinx settings of the site: ``make docs`` builds it, offline and without a warning.
 
 The site needs no foreign host: formulas become MathML, scripts and fonts are the theme's own.
 """

@@ -14,9 +14,9 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "commands.md"
 _OPENING = """\
 # Command-line reference
 
-Every command with its arguments and options, written from the commands by `python tools/command_reference.py`.
-[Command line](command-line.md) shows how they work together. `vqpu COMMAND --help` prints the same in the terminal, and
-`vqpu --version` the version.
+Every command with its arguments and options, written from the commands themselves by
+`python tools/command_reference.py`. [Command line](command-line.md) shows how they work together.
+`vqpu COMMAND --help` prints the same in the terminal, and `vqpu --version` the version.
 """
 
 

@@ -47,7 +47,8 @@ def draw_in_and_out() -> Figure:
     table = sample.X.reshape(len(sample.X), -1)
     model = VQKMeansClassifier(random_state=0).fit(table, sample.y)
     figure = plt.figure(figsize=(11, 5.0))
-    left, middle, right = figure.subfigures(1, 3, width_ratios=[4.3, 1.0, 5.7])
+    parts: Any = figure.subfigures(1, 3, width_ratios=[4.3, 1.0, 5.7])
+    left, middle, right = parts
     _draw_given(left, sample.X[sample.y == 1], sample.X[sample.y == 0])
     _draw_arrow(middle)
     unlabeled = sample.y == 0
@@ -154,7 +155,7 @@ def _draw_probabilities(
 ) -> None:
     probability = model.predict_proba(unlabeled)[:, 1]
     parts = [probability[truth], probability[~truth]]
-    axis.hist(parts, np.linspace(0, 1, 21), stacked=True, color=[POSITIVE, NEGATIVE])
+    axis.hist(parts, 20, range=(0, 1), stacked=True, color=[POSITIVE, NEGATIVE])
     axis.axvline(0.5, color="black", linewidth=1, linestyle="--")
     axis.set_title("What a fit gives the unlabelled ones", fontsize=11)
     axis.set(xlabel="probability of being positive (colours: the truth)", yticks=[])

@@ -2,11 +2,11 @@
 Find the threes
 ===============
 
-**Question.** You have 60 pictures of the digit 3, and 400 pictures that nobody has labelled. Which of
-those are threes too? There is not one labelled example of "not a three".
+**Question.** You have 60 pictures of the digit 3, and 400 pictures that nobody has labelled.
+Which of those are threes too? There is not one labelled example of "not a three".
 
-The data are scikit-learn's handwritten digits, 8 by 8 pixels. Since their true labels are known, we
-can look afterwards whether the answer was right; the model never sees them.
+The data are scikit-learn's handwritten digits, 8 by 8 pixels. Since their true labels are known,
+we can look afterwards whether the answer was right; the model never sees them.
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +27,8 @@ sample = make_pu(
 unlabeled, is_three = sample.X[sample.y == 0], sample.truth[sample.y == 0]
 
 # %%
-# Three small networks and few steps are enough for a first look. A mirrored 3 is no 3, so training
-# pictures are shifted but not mirrored.
+# Three small networks and few steps are enough for a first look. A mirrored 3 is no 3, so
+# training pictures are shifted but not mirrored.
 
 model = VQKMeansClassifier(max_steps=300, n_members=3, n_rounds=1, augment="shift", random_state=0)
 model.fit(sample.X, sample.y)
@@ -39,8 +39,8 @@ print(f"Threes among the unlabelled: {model.alpha_:.0%} ({low:.0%} to {high:.0%}
 print(f"AUC against the truth: {roc_auc_score(is_three, probability):.3f}")
 
 # %%
-# The unlabelled pictures, sorted: the 20 most likely threes above, the 20 in the middle, where the
-# model is in doubt, and the 20 least likely ones. A red frame marks a mistake.
+# The unlabelled pictures, sorted: the 20 most likely threes above, the 20 in the middle, where
+# the model is in doubt, and the 20 least likely ones. A red frame marks a mistake.
 
 order = probability.argsort()[::-1]
 doubtful = abs(probability - 0.5).argsort()[:20]
@@ -57,13 +57,13 @@ for title, block, places in zip(rows, axes.reshape(3, 2, 10), rows.values(), str
 figure.tight_layout(h_pad=0.3)
 
 # %%
-# Without true labels you would ask the model itself. Each finding rests on samples that were scored by
-# networks which had not seen them.
+# Without true labels you would ask the model itself. Each finding rests on samples that were
+# scored by networks which had not seen them.
 
 for finding in diagnose(model):
     print(finding)
 
 # %%
-# **Take from it.** Two arrays in, a probability for each unlabelled sample out, and with it an estimate
-# of how many positives are hidden. With the defaults (five networks, two rounds, up to 4,000 steps)
-# the same fit is better and takes a few minutes.
+# **Take from it.** Two arrays in, a probability for each unlabelled sample out, and with it an
+# estimate of how many positives are hidden. With the defaults (five networks, two rounds, up to
+# 4,000 steps) the same fit is better and takes a few minutes.

@@ -5,8 +5,8 @@ A folder of your own pictures
 **Question.** In one folder you have put a few pictures of what you look for; another folder holds
 everything else. How do you get from two folders to a sorted list of file names?
 
-So that this example runs anywhere, it first draws the pictures: rings are wanted, squares are not,
-each with its own colour, size and place.
+So that this example runs anywhere, it first draws the pictures: rings are wanted, squares are
+not, each with its own colour, size and place.
 """
 
 import tempfile
@@ -41,8 +41,8 @@ for number in range(180):
     draw(folder / "unsorted" / f"{number:03}.png", is_ring=number % 3 == 0)
 
 # %%
-# Two folders are read into what ``fit`` takes. Pictures may be of any size and kind; here they are
-# read in grey at 16 pixels a side.
+# Two folders are read into what ``fit`` takes. Pictures may be of any size and kind; here they
+# are read in grey at 16 pixels a side.
 
 data = read_image_folders(
     folder / "wanted", folder / "unsorted", size=16, mode="L", cache_dir=folder / "cache"

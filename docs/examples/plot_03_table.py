@@ -2,8 +2,8 @@
 A table with gaps and dates
 ===========================
 
-**Question.** 150 of 1,200 customers are known to want the new service, because they said so. Who else
-would? The table has what tables have: gaps, dates, categories, a column of remarks.
+**Question.** 150 of 1,200 customers are known to want the new service, because they said so. Who
+else would? The table has what tables have: gaps, dates, categories, a column of remarks.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ said_so[rng.choice(np.flatnonzero(wants), 150, replace=False)] = True
 table.head()
 
 # %%
-# The frame goes in as it is. Each column becomes what it looks like, and a missing value is a value like
-# any other: no row is dropped, nothing is filled in by hand.
+# The frame goes in as it is. Each column becomes what it looks like, and a missing value is a
+# value like any other: no row is dropped, nothing is filled in by hand.
 
 model = VQKMeansClassifier(random_state=0).fit(table, said_so)
 print(model.columns_.describe())
@@ -51,8 +51,9 @@ print(f"truly {wants[~said_so].mean():.0%}.")
 others.assign(probability=probability.round(2)).nlargest(5, "probability")
 
 # %%
-# Why these? Trees can say exactly what each column adds to the place of a sample between "like the
-# labelled ones" (right) and "like the rest" (left). For the most likely customer and the least likely:
+# Why these? Trees can say exactly what each column adds to the place of a sample between "like
+# the labelled ones" (right) and "like the rest" (left). For the most likely customer and the
+# least likely:
 
 explanation = model.explain(others)
 names = model.columns_.feature_names

@@ -2,9 +2,9 @@
 Texts by their embeddings
 =========================
 
-**Question.** A few hundred short texts, some of them about one subject. With 60 examples of it, which
-of the others belong to it? Here: one-line descriptions of SciPy's functions, and the subject is
-statistics.
+**Question.** A few hundred short texts, some of them about one subject. With 60 examples of it,
+which of the others belong to it? Here: short descriptions of SciPy's functions, and the
+subject is statistics.
 
 A text becomes a vector by a function of yours. This example takes one that needs no download, the
 leading directions of TF-IDF; a sentence encoder is put in its place at the end.
@@ -36,8 +36,8 @@ sample = make_pu(texts, is_statistics, n_positive=60, n_unlabeled=500, alpha=0.3
 print(len(texts), "descriptions, such as:", sample.X[sample.y == 1][0][:120], "...", sep="\n")
 
 # %%
-# The function takes a list of texts and returns one row for each. ``extract`` calls it in batches and
-# can keep the vectors in a cache (``cache_dir=``).
+# The function takes a list of texts and returns one row for each. ``extract`` calls it in batches
+# and can keep the vectors in a cache (``cache_dir=``).
 
 embed = make_pipeline(
     TfidfVectorizer(min_df=2, stop_words="english", sublinear_tf=True),
@@ -71,9 +71,9 @@ axis.legend()
 figure.tight_layout()
 
 # %%
-# **Take from it.** Anything that turns a text into a vector can be the extractor. A sentence encoder
-# knows that "mean" and "average" are alike, which TF-IDF does not; with one in a local directory
-# (Hugging Face's files, or an ONNX file with its ``tokenizer.json``) it is one line::
+# **Take from it.** Anything that turns a text into a vector can be the extractor. A sentence
+# encoder knows that "mean" and "average" are alike, which TF-IDF does not; with one in a local
+# directory (Hugging Face's files, or an ONNX file with its ``tokenizer.json``) it is one line::
 #
 #     from vqpu.features import open_extractor
 #     features = extract(open_extractor("minilm/"), list(sample.X), cache_dir="features")

@@ -2,11 +2,11 @@
 How many positives are hidden?
 ==============================
 
-**Question.** Before anybody looks at a list, one number is wanted: which share of the unlabelled data
-is positive? That share is alpha. Can it be known without one negative, and how well?
+**Question.** Before anybody looks at a list, one number is wanted: which share of the unlabelled
+data is positive? That share is alpha. Can it be known without one negative, and how well?
 
-Here the truth is known: 200 labelled positives and 600 unlabelled samples in eight dimensions, with
-alpha from 0.1 to 0.8, of classes that overlap a little.
+Here the truth is known: 200 labelled positives and 600 unlabelled samples in eight dimensions,
+with alpha from 0.1 to 0.8, of classes that overlap a little.
 """
 
 import matplotlib.pyplot as plt
@@ -57,8 +57,8 @@ axis.legend(loc="upper left")
 figure.tight_layout()
 
 # %%
-# **Take from it.** Read the interval, not the number: where classes overlap, positives and unlabelled
-# samples alone hardly tell alpha, and an honest interval is wide. If you know something, say so:
-# ``VQKMeansClassifier(alpha=0.15)`` or ``alpha=(0.1, 0.2)`` moves the border and the probabilities, and
-# a finding tells you if the data deny it. The estimates rest on labelled positives that look like the
-# hidden ones; the next example breaks that.
+# **Take from it.** Read the interval, not the number: where classes overlap, positives and
+# unlabelled samples alone hardly tell alpha, and an honest interval is wide. If you know
+# something, say so: ``VQKMeansClassifier(alpha=0.15)`` or ``alpha=(0.1, 0.2)`` moves the border
+# and the probabilities, and a finding tells you if the data deny it. The estimates rest on
+# labelled positives that look like the hidden ones; the next example breaks that.

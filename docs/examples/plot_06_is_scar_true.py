@@ -2,12 +2,12 @@
 Is it true that labels are random?
 ==================================
 
-**Question.** Everything here rests on one assumption: the labelled positives are a random draw from all
-positives ("selected completely at random", SCAR). What happens if only the easy ones were labelled, and
-would anybody notice?
+**Question.** Everything here rests on one assumption: the labelled positives are a random draw
+from all positives ("selected completely at random", SCAR). What happens if only the easy ones
+were labelled, and would anybody notice?
 
-The same data twice: once labelled at random, once with a strong preference for positives that are far
-from the negatives.
+The same data twice: once labelled at random, once with a strong preference for positives that are
+far from the negatives.
 """
 
 import matplotlib.pyplot as plt
@@ -63,7 +63,8 @@ for finding in diagnose(fits["sar-easy"][1]):
     print(finding)
 
 # %%
-# **Take from it.** A fit cannot know of positives that look like nothing it was shown: its own numbers
-# can be in order while the harder kind is missed, and the estimated alpha is that of the kind that was
-# labelled. Two things help. Ask how the labels came about, before any fit. And look: a random audit of
-# some hundred unlabelled samples (:doc:`/review`) measures recall with an interval, whatever was assumed.
+# **Take from it.** A fit cannot know of positives that look like nothing it was shown: its own
+# numbers can be in order while the harder kind is missed, and the estimated alpha is that of the
+# kind that was labelled. Two things help. Ask how the labels came about, before any fit. And
+# look: a random audit of some hundred unlabelled samples (:doc:`/review`) measures recall with an
+# interval, whatever was assumed.

@@ -2,11 +2,11 @@
 Choosing a model without negatives
 ==================================
 
-**Question.** Several settings, or several methods, and no labelled validation data: which one is best?
-Can a score from positives and unlabelled samples alone stand in for accuracy?
+**Question.** Several settings, or several methods, and no labelled validation data: which one is
+best? Can a score from positives and unlabelled samples alone stand in for accuracy?
 
-Here the truth is known, so that scores without negatives can be held against it, for ten classifiers, some
-of them bad.
+Here the truth is known, so that scores without negatives can be held against it, for ten
+classifiers, some of them bad.
 """
 
 import matplotlib.pyplot as plt
@@ -39,9 +39,9 @@ candidates = {
 }
 
 # %%
-# Each classifier is fitted on four fifths and scores the rest, five times. ``pu_roc_auc_score`` sees labels
-# of positives alone; it is told the scenario, which says what U is, and alpha. The truth, which nobody has
-# in practice, says whether it was right.
+# Each classifier is fitted on four fifths and scores the rest, five times. ``pu_roc_auc_score``
+# sees labels of positives alone; it is told the scenario, which says what U is, and alpha. The
+# truth, which nobody has in practice, says whether it was right.
 
 folds = PUStratifiedKFold(n_splits=5, shuffle=True, random_state=0)
 results = {}
@@ -64,12 +64,12 @@ axis.margins(x=0.2)
 figure.tight_layout()
 
 # %%
-# **Take from it.** The bad ones are found without a negative. Among the good ones the order is noise: a score
-# from 150 positives is off by several hundredths, and one above 1 says just that. So do not choose by the
-# third digit. In a search the same score is a scorer::
+# **Take from it.** The bad ones are found without a negative. Among the good ones the order is
+# noise: a score from 150 positives is off by several hundredths, and one above 1 says just that.
+# So do not choose by the third digit. In a search the same score is a scorer::
 #
 #     scoring = make_pu_scorer("roc_auc", scenario="case-control", alpha=0.5)
 #     GridSearchCV(model, grid, scoring=scoring, cv=PUStratifiedKFold(5)).fit(X, y)
 #
-# and on the command line ``vqpu compare`` sets methods side by side and says which leads are more than the
-# noise of the folds.
+# and on the command line ``vqpu compare`` sets methods side by side and says which leads are more
+# than the noise of the folds.

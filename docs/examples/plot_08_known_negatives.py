@@ -2,11 +2,12 @@
 What a few decisions are worth
 ==============================
 
-**Question.** You look at some of the unlabelled samples and say yes or no. Does the next fit get better,
-and which samples should you look at?
+**Question.** You look at some of the unlabelled samples and say yes or no. Does the next fit get
+better, and which samples should you look at?
 
-A reviewer is simulated here: they look at 100 samples, the most doubtful ones or random ones, and are
-always right. In earnest ``vqpu review MODEL INPUT`` shows them in the browser (:doc:`/review`).
+A reviewer is simulated here: they look at some samples, the most doubtful ones or random ones, and
+are always right. In earnest ``vqpu review MODEL INPUT`` shows them in the browser
+(:doc:`/review`).
 """
 
 import matplotlib.pyplot as plt
@@ -27,8 +28,8 @@ probability = first.predict_proba(sample.X)[:, 1]
 unlabeled = np.flatnonzero(sample.y == 0)
 
 # %%
-# A "no" is a known negative, a "yes" a labelled positive that a review has found. Two masks of rows say
-# so.
+# A "no" is a known negative, a "yes" a labelled positive that a review has found. Two masks of
+# rows say so.
 
 
 def refit(asked):
@@ -60,6 +61,6 @@ axis.legend()
 figure.tight_layout()
 
 # %%
-# **Take from it.** Decisions about doubtful samples move the border most; decisions about random ones
-# are what tells you, with an interval, how good the list is. One data set and one seed prove little:
-# ``results/review/summary.md`` in the repository has four tables with several seeds each.
+# **Take from it.** Decisions about doubtful samples move the border most; decisions about random
+# ones are what tells you, with an interval, how good the list is. One data set and one seed prove
+# little: ``results/review/summary.md`` in the repository has four tables with several seeds each.

@@ -2,11 +2,11 @@
 Methods side by side
 ====================
 
-**Question.** There are many methods for positive and unlabelled data. What do they make of the same
-data, and where do their borders lie?
+**Question.** There are many methods for positive and unlabelled data. What do they make of the
+same data, and where do their borders lie?
 
-Two half moons: the upper one is positive. 60 positives are labelled; of 400 unlabelled points, three in
-ten are positive.
+Two half moons: the upper one is positive. 60 positives are labelled; of 400 unlabelled points,
+three in ten are positive.
 """
 
 import time
@@ -58,10 +58,10 @@ for axis, (name, method) in zip(axes.flat, methods.items(), strict=True):
 figure.tight_layout()
 
 # %%
-# Blue is what a method calls positive, black circles are the labelled positives, and the number is
-# the balanced accuracy on the hidden labels of the unlabelled points.
+# Blue is what a method calls positive, black circles are the labelled positives, and the number
+# is the balanced accuracy on the hidden labels of the unlabelled points.
 #
-# **Take from it.** A classifier that simply tells labelled from unlabelled samples calls too little
-# positive: a hidden positive is to it an error. Methods that ask for alpha stand and fall with it.
-# Few points and few steps make this a picture, not a ranking; :doc:`/results` has the measurements, and
-# :doc:`/choosing` says when to take which.
+# **Take from it.** A classifier that simply tells labelled from unlabelled samples calls too
+# little positive: a hidden positive is to it an error. Methods that ask for alpha stand and fall
+# with it. Few points and few steps make this a picture, not a ranking; :doc:`/results` has the
+# measurements, and :doc:`/choosing` says when to take which.

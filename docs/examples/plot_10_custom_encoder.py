@@ -2,12 +2,12 @@
 A custom encoder
 ================
 
-**Question.** Your data have a shape of their own, here short time series. Can the network that looks at
-them be yours?
+**Question.** Your data have a shape of their own, here short time series. Can the network that
+looks at them be yours?
 
-A heartbeat-like pulse hides somewhere in a noisy signal; in the other signals there is a pulse too, but
-reversed in time. Where it sits says nothing, so what counts is the shape of a few neighbouring values,
-and a convolution over time is made for that.
+A heartbeat-like pulse hides somewhere in a noisy signal; in the other signals there is a pulse
+too, but reversed in time. Where it sits says nothing, so what counts is the shape of a few
+neighbouring values, and a convolution over time is made for that.
 """
 
 import matplotlib.pyplot as plt
@@ -35,8 +35,9 @@ unlabeled = np.vstack([draw(150, True), draw(350, False)])
 is_hidden = np.arange(500) < 150
 
 # %%
-# An encoder is a function: it gets the shape of a sample and the dimension of a code, and returns a torch
-# module that turns ``(n, *sample_shape)`` into ``(n, K, vector_dim)``, K vectors for each sample.
+# An encoder is a function: it gets the shape of a sample and the dimension of a code, and returns
+# a torch module that turns ``(n, *sample_shape)`` into ``(n, K, vector_dim)``, K vectors for each
+# sample.
 
 
 class PulseEncoder(nn.Module):
@@ -86,7 +87,7 @@ for axis, (name, model) in zip(axes[1:], models.items(), strict=True):
 figure.tight_layout()
 
 # %%
-# **Take from it.** Ten lines of torch and the rest stays: stopping without labels, members, alpha,
-# findings. A function is not saved with a model, so hand it over again:
-# ``vqpu.load("model", encoder=make_encoder)``. If a pretrained network for your kind of data exists,
-# its features are often the shorter way: :doc:`/features`.
+# **Take from it.** Ten lines of torch and the rest stays: stopping without labels, members,
+# alpha, findings. A function is not saved with a model, so hand it over again:
+# ``vqpu.load("model", encoder=make_encoder)``. If a pretrained network for your kind of data
+# exists, its features are often the shorter way: :doc:`/features`.

@@ -2,11 +2,11 @@
 Deploying with ONNX, without torch
 ==================================
 
-**Question.** The model is fitted; where it will be used there is no torch, perhaps no Python. How does
-it get there, and does it answer the same?
+**Question.** The model is fitted; where it will be used there is no torch, perhaps no Python. How
+does it get there, and does it answer the same?
 
-One command writes one graph, from raw values to score and probability, and compares it with the model
-on the spot. Running it needs onnxruntime alone.
+One command writes one graph, from raw values to score and probability, and compares it with the
+model on the spot. Running it needs onnxruntime alone.
 """
 
 import subprocess
@@ -65,6 +65,6 @@ axis.set(xlabel="probability by vqpu", ylabel="probability by onnxruntime")
 figure.tight_layout()
 
 # %%
-# **Take from it.** ``vqpu export model --onnx model.onnx``, then onnxruntime anywhere. The graph takes the
-# numbers that ``fit`` took; a model on features of a pretrained network becomes one graph from pixels to
-# score (:doc:`/deploying`).
+# **Take from it.** ``vqpu export model --onnx model.onnx``, then onnxruntime anywhere. The graph
+# takes the numbers that ``fit`` took; a model on features of a pretrained network becomes one
+# graph from pixels to score (:doc:`/deploying`).
