@@ -27,7 +27,6 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.viewcode",
     "sphinx_gallery.gen_gallery",
     "mathml",
 ]
@@ -35,6 +34,7 @@ templates_path = ["_templates"]
 exclude_patterns = ["_build", "examples", "api/generated/*.md"]
 nitpicky = True
 
+highlight_language = "none"  # what is Python says so
 myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence", "deflist"]
 
@@ -59,7 +59,7 @@ html_theme_options: dict[str, Any] = {
     "logo": {"text": "vqpu", "image_light": "_static/icon.svg", "image_dark": "_static/icon.svg"},
     "header_links_before_dropdown": 7,
     "navigation_with_keys": False,
-    "show_prev_next": True,
+    "show_toc_level": 2,
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
     "footer_end": [],
@@ -82,7 +82,7 @@ sphinx_gallery_conf: dict[str, Any] = {
     "remove_config_comments": True,
     "plot_gallery": True,
     "abort_on_example_error": False,
-    "matplotlib_animations": False,
+    "write_computation_times": False,  # its page would load scripts from elsewhere
     "thumbnail_size": (400, 280),
 }
 

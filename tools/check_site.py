@@ -52,12 +52,17 @@ def faults_of(site: Path) -> list[str]:
     site : Path
         Folder of HTML files.
     """
-    pages = {path: Page(path.read_text("utf-8")) for path in sorted(site.rglob("*.html"))}
+    pages = {path: Page(path.read_text("utf-8")) for path in _pages(site)}
     faults = [fault for path in pages for fault in _faults_of_page(path, pages, site)]
     for path in sorted(site.rglob("*.css")):
         foreign = _IN_STYLE.findall(path.read_text("utf-8"))
         faults += [f"{path.relative_to(site)} loads {address}." for address in foreign]
     return faults
+
+
+def _pages(site: Path) -> list[Path]:
+    """Return the pages; what lies in _static are the theme's templates."""
+    return [path for path in sorted(site.rglob("*.html")) if "_static" not in path.parts]
 
 
 def _faults_of_page(path: Path, pages: dict[Path, Page], site: Path) -> list[str]:
@@ -87,7 +92,7 @@ def main(folder: str) -> int:
     """Print the faults of a site and return the exit code."""
     site = Path(folder).resolve()
     faults = faults_of(site)
-    pages = len(list(site.rglob("*.html")))
+    pages = len(_pages(site))
     if not pages:
         faults = [f"{folder} holds no page."]
     print("\n".join(faults) or f"{pages} pages: every link leads somewhere, nothing is foreign.")

@@ -1,9 +1,9 @@
 """
-Find the threes
-===============
+Find the fives
+==============
 
-**Question.** You have 60 pictures of the digit 3, and 400 pictures that nobody has labelled.
-Which of those are threes too? There is not one labelled example of "not a three".
+**Question.** You have 60 pictures of the digit 5, and 400 pictures that nobody has labelled.
+Which of those are fives too? There is not one labelled example of "not a five".
 
 The data are scikit-learn's handwritten digits, 8 by 8 pixels. Since their true labels are known,
 we can look afterwards whether the answer was right; the model never sees them.
@@ -18,28 +18,28 @@ from vqpu import VQKMeansClassifier, diagnose, make_pu
 digits = load_digits()
 sample = make_pu(
     digits.images,
-    digits.target == 3,
+    digits.target == 5,
     n_positive=60,
     n_unlabeled=400,
-    alpha=0.25,  # a quarter of the unlabelled ones are threes, which the model is not told
+    alpha=0.25,  # a quarter of the unlabelled ones are fives, which the model is not told
     random_state=0,
 )
-unlabeled, is_three = sample.X[sample.y == 0], sample.truth[sample.y == 0]
+unlabeled, is_five = sample.X[sample.y == 0], sample.truth[sample.y == 0]
 
 # %%
-# Three small networks and few steps are enough for a first look. A mirrored 3 is no 3, so
+# Two small networks and few steps are enough for a first look. A mirrored 5 is no 5, so
 # training pictures are shifted but not mirrored.
 
-model = VQKMeansClassifier(max_steps=300, n_members=3, n_rounds=1, augment="shift", random_state=0)
+model = VQKMeansClassifier(max_steps=200, n_members=2, n_rounds=1, augment="shift", random_state=0)
 model.fit(sample.X, sample.y)
 probability = model.predict_proba(unlabeled)[:, 1]
 
 low, high = model.alpha_interval_
-print(f"Threes among the unlabelled: {model.alpha_:.0%} ({low:.0%} to {high:.0%}); truly 25%.")
-print(f"AUC against the truth: {roc_auc_score(is_three, probability):.3f}")
+print(f"Fives among the unlabelled: {model.alpha_:.0%} ({low:.0%} to {high:.0%}); truly 25%.")
+print(f"AUC against the truth: {roc_auc_score(is_five, probability):.3f}")
 
 # %%
-# The unlabelled pictures, sorted: the 20 most likely threes above, the 20 in the middle, where
+# The unlabelled pictures, sorted: the 20 most likely fives above, the 20 in the middle, where
 # the model is in doubt, and the 20 least likely ones. A red frame marks a mistake.
 
 order = probability.argsort()[::-1]
@@ -52,7 +52,7 @@ for title, block, places in zip(rows, axes.reshape(3, 2, 10), rows.values(), str
         axis.imshow(unlabeled[place], cmap="gray_r")
         axis.set_xlabel(f"{probability[place]:.2f}", fontsize=8, labelpad=1)
         axis.set(xticks=[], yticks=[])
-        is_wrong = (probability[place] > 0.5) != is_three[place]
+        is_wrong = (probability[place] > 0.5) != is_five[place]
         axis.spines[:].set(color="tab:red" if is_wrong else "lightgrey", linewidth=2)
 figure.tight_layout(h_pad=0.3)
 

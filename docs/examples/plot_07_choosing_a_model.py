@@ -55,12 +55,14 @@ for name, candidate in candidates.items():
     print("{:18} without negatives {:.3f}   truth {:.3f}".format(name, *results[name]))
 
 # %%
-figure, axis = plt.subplots(figsize=(7, 4.6))
-for name, (estimated, true) in results.items():
-    axis.plot(estimated, true, "o", color="tab:blue")
-    axis.annotate(name, (estimated, true), xytext=(5, -3), textcoords="offset points", fontsize=8)
-axis.set(xlabel="AUC estimated without negatives", ylabel="AUC with the truth")
-axis.margins(x=0.2)
+names = sorted(results, key=lambda name: results[name][1])
+estimates, truths = zip(*(results[name] for name in names), strict=True)
+figure, axis = plt.subplots(figsize=(7.5, 4.2))
+axis.hlines(names, estimates, truths, color="lightgrey")
+axis.plot(truths, names, "o", color="black", label="with the truth")
+axis.plot(estimates, names, "o", color="tab:blue", label="estimated without negatives")
+axis.set_xlabel("AUC of positives against negatives")
+axis.legend(loc="upper left")
 figure.tight_layout()
 
 # %%
