@@ -33,6 +33,7 @@ extensions = [
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "examples", "api/generated/*.md"]
 nitpicky = True
+smartquotes = False  # "auto" and --label are to be copied as they stand
 
 highlight_language = "none"  # what is Python says so
 myst_heading_anchors = 4
@@ -54,6 +55,8 @@ html_css_files = ["site.css"]
 html_favicon = "_static/icon.svg"
 html_show_sourcelink = False
 html_copy_source = False
+html_show_search_summary = False  # it fetches pages, which a site opened as files cannot
+html_use_index = False
 html_math_renderer = "mathml"
 html_theme_options: dict[str, Any] = {
     "logo": {"text": "vqpu", "image_light": "_static/icon.svg", "image_dark": "_static/icon.svg"},
@@ -67,7 +70,7 @@ html_theme_options: dict[str, Any] = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "commands": []}  # pages without neighbours
 
 sphinx_gallery_conf: dict[str, Any] = {
     "examples_dirs": "examples",

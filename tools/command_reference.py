@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import typer
 from vqpu.cli._app import app
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "commands.md"
+_OPTION = re.compile(r"(?<!\w)(--[a-z][a-z-]*)")
 _OPENING = """\
 # Command-line reference
 
@@ -62,7 +64,7 @@ def _value(option: Any) -> str:
 
 
 def _row(called: str, parameter: Any) -> str:
-    text = (parameter.help or "").replace("|", "\\|")
+    text = _OPTION.sub(r"`\1`", (parameter.help or "").replace("|", "\\|"))
     return f"| {called} | {text} | {_default(parameter)} |"
 
 
