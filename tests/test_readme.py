@@ -17,7 +17,8 @@ import vqpu
 from tests.features_tools import pictures, texts, write_text_network
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ["README.md", "docs/guide.md", "docs/methods.md", "docs/features.md"]
+GUIDES = ("index", "guide", "methods", "features", "evaluating", "reading-findings", "scenarios")
+PAGES = ["README.md", *(f"docs/{name}.md" for name in GUIDES), "docs/deploying.md"]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
@@ -36,12 +37,16 @@ def tiny_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
         _write_table(tmp_path / name, rng)
     unlabeled = np.vstack([rng.normal(3, 1, (50, 4)), rng.normal(-3, 1, (100, 4))])
     write_text_network(tmp_path / "words.onnx")
+    positives = rng.normal(3, 1, (60, 4))
+    model = vqpu.VQKMeansClassifier(random_state=0).fit(*vqpu.stack_pu(positives, unlabeled))
     return {
-        "positives": rng.normal(3, 1, (60, 4)),
+        "positives": positives,
         "unlabeled": unlabeled,
         "network": _network(),
         "wanted": pictures(30, is_positive=True, seed=0),
         "rest": [one for p in (0, 1) for one in pictures(30, is_positive=p == 1, seed=1)],
+        "new_samples": unlabeled[:5],
+        "model": model,  # for pages that begin after the fit
         "wanted_texts": texts(60, is_positive=True, seed=0),
         "other_texts": [text for p in (0, 1) for text in texts(60, is_positive=p == 1, seed=1)],
     }

@@ -46,7 +46,7 @@ class Generator(nn.Module):
         )
 
     def forward(self, noise: Tensor) -> Tensor:
-        """Turn (n, latent_dim) into (n, *sample_shape); n is at least 2 while training."""
+        """Turn (n, latent_dim) into ``(n, *sample_shape)``; n is at least 2 while training."""
         samples: Tensor = self.offset + self.scale * self.body(noise).double()
         return samples
 
@@ -87,7 +87,7 @@ class Discriminator(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Turn (n, *sample_shape) into (n,)."""
+        """Turn ``(n, *sample_shape)`` into (n,)."""
         logits: Tensor = self.layers(self.normalizer(x)).squeeze(1)
         return logits
 

@@ -142,7 +142,7 @@ def estimate_audit(
     scores : ndarray of shape (n,)
         Of all samples that the audit is about.
     strata : ndarray of int, shape (n,)
-        As of :func:`make_strata`.
+        As of ``make_strata``.
     decided : ndarray of int, shape (k,)
         Places of the samples that the audit drew and that somebody was sure about.
     is_yes : ndarray of bool, shape (k,)

@@ -185,7 +185,7 @@ class DistPUClassifier(LogisticClassifier):
 
     .. math:: R_{lab} + \mu(t) H(U) + \nu L_{mix} + \gamma H(mixed)
 
-    with all parts of the paper: :math:`R_{lab}` is :func:`label_distribution_loss`; H the mean
+    with all parts of the paper: :math:`R_{lab}` is ``label_distribution_loss``; H the mean
     entropy of scores, whose weight on U rises as :math:`1 - \cos(\pi t / 2T)`; :math:`L_{mix}` the
     cross entropy of mixed samples, lambda from Beta(6, 6), P having target 1 and U its own scores.
 

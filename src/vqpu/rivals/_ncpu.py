@@ -203,14 +203,14 @@ class NcPUClassifier(LogisticClassifier):
     The moving average of the network, the target, looks at a second view of every batch. Its
     predictions say which pairs of samples are of one class; the network's vectors are drawn to the
     target's within a class by a loss in which doubtful pairs weigh little
-    (:func:`alignment_loss`). Two prototypes, moving averages of the directions of each class, vote
+    (``alignment_loss``). Two prototypes, moving averages of the directions of each class, vote
     on every unlabelled sample, and the votes add up to soft labels,
 
     .. math:: s \leftarrow \beta s + (1 - \beta) [\cos(k, c_+) > \cos(k, c_-)].
 
     An unlabelled sample whose probability of being negative is above a threshold, the moving
     average of how sure the target is, has target 0 in this step and its soft label in all others
-    (:func:`phantom_targets`). Threshold of the answer 1/2.
+    (``phantom_targets``). Threshold of the answer 1/2.
 
     From the paper: the target, the loss under the root, prototypes, soft labels, the threshold that
     adapts, labels that come back. Our choice: a warm-up of P against U, whose scores the soft
