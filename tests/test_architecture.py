@@ -34,13 +34,16 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "base", "scenarios", "nn", "persistence", "priors", "trees", "metrics",
         "estimators", "features", "vq", "rivals",
     },
+    "distributed": {"", "errors", "base", "persistence", "files"},
     "datasets": {"errors", "base", "scenarios", "persistence", "files"},
     "report": {
         "errors", "base", "persistence", "priors", "training", "estimators", "vq", "rivals",
         "files", "datasets",
     },
     "review": {"errors", "persistence", "priors", "files", "report"},
-    "cli": {"", "errors", "base", "persistence", "files", "datasets", "report", "review"},
+    "cli": {
+        "", "errors", "base", "persistence", "files", "distributed", "datasets", "report", "review",
+    },
     "__main__": {"cli"},
 }  # fmt: skip
 

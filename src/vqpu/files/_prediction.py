@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vqpu.files import Notes
-from vqpu.files._input_streams import WHOLE, Shard, open_input
+from vqpu.files._engine import Engine, Reading, score_here
+from vqpu.files._input_streams import WHOLE, Shard
 from vqpu.files._models import open_model
-from vqpu.files._scoring import Predictions, predictions_of, sorted_by_score
+from vqpu.files._scoring import Predictions, sorted_by_score
 from vqpu.files._writers import check_output, write_predictions
 
 
@@ -55,6 +56,7 @@ def predict_file(
     keep: Sequence[str] = (),
     missing: str = "keep",
     features: str | Path | None = None,
+    engine: Engine | None = None,
 ) -> Written:
     """Write label, score and probability of every sample of an input, or why there is none.
 
@@ -73,22 +75,14 @@ def predict_file(
         Of a table: whether missing values are an error.
     features : path or None
         Of a model on features: where the extractor lies now; None: where it lay.
+    engine : callable or None
+        What scores, such as an engine of :mod:`vqpu.distributed`; None: this process.
     """
     check_output(out, [input_path], model_path)
     model, notes = open_model(model_path), Notes()
-    chunks = open_input(
-        model.input_format,
-        input_path,
-        shard=shard,
-        id_column=id_column,
-        keep=keep,
-        missing=missing,
-        notes=notes,
-        features=features,
-    )
+    reading = Reading(shard, id_column, keep=keep, missing=missing, features=features)
     counter = _Counter()
-    words = model.input_format.words()
-    predictions = counter.watch(predictions_of(model.estimator, chunks, words))
+    predictions = counter.watch((engine or score_here)(model, input_path, reading, notes))
     if sort:
         predictions = sorted_by_score(predictions, Path(out).resolve().parent)
     n_rows = write_predictions(out, model.input_format.name_column, predictions, keep)
