@@ -32,9 +32,9 @@ ALLOWED: dict[str, set[str]] = {
     "features": {"errors", "base", "persistence"},
     "files": {
         "errors", "base", "scenarios", "nn", "persistence", "priors", "trees", "metrics",
-        "estimators", "features", "vq", "rivals",
+        "training", "estimators", "features", "vq", "rivals",
     },
-    "distributed": {"", "errors", "base", "persistence", "files"},
+    "distributed": {"", "errors", "base", "persistence", "training", "files"},
     "datasets": {"errors", "base", "scenarios", "persistence", "files"},
     "report": {
         "errors", "base", "persistence", "priors", "training", "estimators", "vq", "rivals",

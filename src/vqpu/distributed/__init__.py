@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 _HOMES = {
     "Scorer": "vqpu.distributed._scorer",
     "check_parts": "vqpu.distributed._parts_folder",
+    "joined_ranks": "vqpu.training",
     "score": "vqpu.distributed._ray_scoring",
 }
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from vqpu.distributed._parts_folder import check_parts as check_parts
     from vqpu.distributed._ray_scoring import score as score
     from vqpu.distributed._scorer import Scorer as Scorer
+    from vqpu.training import joined_ranks as joined_ranks
 
 
 def __getattr__(name: str) -> object:
