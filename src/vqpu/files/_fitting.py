@@ -49,7 +49,7 @@ def fit_files(
         Its ``stop_reason_`` is "interrupted" after Ctrl-C.
     """
     # What others find there is of the first one, or of a start before this one.
-    is_new = ranks.is_first and not was_restarted()
+    is_new = not ranks.any(was_restarted()) and ranks.is_first
     checkpoints = check_fit(settings, is_new=is_new)
     assert settings.out is not None
     quiet = quiet or not ranks.is_first

@@ -103,6 +103,10 @@ class Ranks(NamedTuple):
             torch.distributed.broadcast(held, 0)
         return held.numpy().tobytes()
 
+    def any(self, flag: bool) -> bool:
+        """Return whether a flag is set on one of the ranks."""
+        return bool(self.gathered(np.array([flag]), self.size).any())
+
     @contextmanager
     def first_alone(self) -> Iterator[None]:
         """Let the first rank run a block before the others, which then find what it left."""
@@ -214,7 +218,7 @@ def under_torchrun() -> bool:
 
 
 def was_restarted() -> bool:
-    """Whether torch's launcher starts this process again, after a death."""
+    """Whether torch's launcher starts this process again, after a death on this host."""
     return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 
 
