@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+# Ray lets nobody in without the token of its cluster; that of the tests' own lives with them.
+TOKEN = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 ROOT = Path(__file__).resolve().parent.parent.parent
 # A dead host is noticed in seconds, not in a minute.
 QUICK_TO_NOTICE = {
@@ -36,7 +39,14 @@ class Host(NamedTuple):
         quiet = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_DISABLE_IMPORT_WARNING": "1"}
         return subprocess.Popen(
             ["ip", "netns", "exec", self.name, sys.executable, *map(str, arguments)],
-            env={**os.environ, "PYTHONPATH": paths, **quiet, **QUICK_TO_NOTICE, **environment},
+            env={
+                **os.environ,
+                "PYTHONPATH": paths,
+                **quiet,
+                **TOKEN,
+                **QUICK_TO_NOTICE,
+                **environment,
+            },
             cwd=ROOT,
             text=True,
             stdout=subprocess.PIPE,

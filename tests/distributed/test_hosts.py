@@ -101,8 +101,6 @@ def test_fit__on_two_hosts__the_model_of_one(tmp_path: Path, accident: str) -> N
             said = fit.communicate(timeout=400)[0]
             assert fit.returncode == 0, said
     expected = json.loads((folders[0] / "killed-98-0.json").read_text())["pictures"]
-    found = [
-        json.loads((folders[1] / f"killed-{at}-{rank}.json").read_text()) for rank in range(2)
-    ]
+    found = [json.loads((folders[1] / f"killed-{at}-{rank}.json").read_text()) for rank in range(2)]
     assert [one["pictures"] for one in found] == [expected] * 2
     assert any(one["restarted"] for one in found) == (accident == "killed")

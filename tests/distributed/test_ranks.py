@@ -12,8 +12,9 @@ import pytest
 from tests.command_line import QUICK, run, write_table
 from tests.support import fast_classifier
 from vqpu.base._split import BalancedBatches
+from vqpu.distributed import fit
 from vqpu.distributed._launching import launch
-from vqpu.errors import EngineError, ParameterError
+from vqpu.errors import EngineError, InputError, ParameterError
 from vqpu.training import Ranks
 from vqpu.training._ranks import RankBatches
 
@@ -115,6 +116,28 @@ def test_command__processes_that_refuse__one_sentence_and_no_restart(
     )
     assert not (tmp_path / "model").exists()
     assert "--out MODEL" in run(capfd, *arguments, "--processes", 2, code=2)
+
+
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.torture)])
+@pytest.mark.filterwarnings("ignore")
+def test_fit_from_python__in_processes(processes: int) -> None:
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.repeat([1, 0], 30)
+    X[:40] += 3
+    model = fast_classifier(max_steps=20)
+    found = fit(model, X, y, processes=processes)
+    assert not hasattr(model, "network_")
+    if processes == 1:
+        scores = fast_classifier(max_steps=20).fit(X, y).decision_function(X)
+        np.testing.assert_array_equal(found.decision_function(X), scores)
+    assert found.predict(X).sum() > 0
+
+
+def test_fit_from_python__what_cannot_travel__refused() -> None:
+    X, y = np.zeros((60, 3)), np.repeat([1, 0], 30)
+    with pytest.raises(ParameterError, match="plain values"):
+        fit(fast_classifier(encoder=lambda *_: None), X, y, processes=2)
+    with pytest.raises(InputError, match="must be numbers"):
+        fit(fast_classifier(), X.astype(str), y, processes=2)
 
 
 def test_launch__a_process_that_always_dies__one_sentence(

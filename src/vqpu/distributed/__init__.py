@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 _HOMES = {
     "Scorer": "vqpu.distributed._scorer",
     "check_parts": "vqpu.distributed._parts_folder",
+    "fit": "vqpu.distributed._fitting",
     "joined_ranks": "vqpu.training",
     "score": "vqpu.distributed._ray_scoring",
 }
@@ -18,6 +19,7 @@ _HOMES = {
 __all__ = list(_HOMES)
 
 if TYPE_CHECKING:
+    from vqpu.distributed._fitting import fit as fit
     from vqpu.distributed._parts_folder import check_parts as check_parts
     from vqpu.distributed._ray_scoring import score as score
     from vqpu.distributed._scorer import Scorer as Scorer

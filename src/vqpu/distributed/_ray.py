@@ -125,9 +125,12 @@ def opened_cluster(address: str | None = None, workers: int | None = None) -> It
     elif is_ours:
         try:
             ray.init(address=address, **quiet)
-        except (ConnectionError, RuntimeError, ValueError) as error:
+        except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
             first = str(error).strip().split("\n")[0]
-            raise EngineError(f"The Ray cluster at {address} cannot be joined: {first}") from error
+            raise EngineError(
+                f"The Ray cluster at {address} cannot be joined: {first} See that RAY_AUTH_TOKEN "
+                "is that of the cluster, and Ray's version the same."
+            ) from error
     try:
         cpus = int(ray.cluster_resources().get("CPU", 1))
         yield Cluster(max(1, workers or cpus))
