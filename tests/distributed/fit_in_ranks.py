@@ -59,6 +59,12 @@ def compare(ranks: Ranks, folder: Path) -> dict[str, Any]:
     X, _ = samples(are_images=False)
     together, alone = fitted(ranks, **plain), fitted(ALONE, **plain)
     difference = np.abs(together.decision_function(X) - alone.decision_function(X)).max()
+    trees: dict[str, Any] = {
+        "are_images": False,
+        "encoder": "trees",
+        "n_members": 3,
+        "random_state": 0,
+    }
     drawn = fitted(ranks, are_images=False, random_state=None)
     return {
         "after_death": after_death,
@@ -67,6 +73,8 @@ def compare(ranks: Ranks, folder: Path) -> dict[str, Any]:
         "difference": float(difference),
         "scale": float(np.abs(alone.decision_function(X)).max()),
         "drawn": digest(drawn),
+        "trees": digest(fitted(ranks, **trees)),
+        "trees_alone": digest(fitted(ALONE, **trees)),
         "parts": ranks.gathered(ranks.own_part(np.arange(7)) * 1.5, 7).tolist(),
         "agreed": ranks.agreed({"of": ranks.rank}),
         "array": ranks.agreed_array(np.array([0.1, 0.2]) * (1 + ranks.rank)).tolist(),

@@ -47,6 +47,13 @@ def test_ranks__gradients_averaged__the_model_of_one_process_but_for_rounding(
         assert 0 < found["difference"] < 1e-3 * found["scale"]
 
 
+def test_ranks__members_of_trees__the_same_bits_as_in_one_process(
+    compared: list[dict[str, Any]],
+) -> None:
+    for found in compared:
+        assert found["trees"] == found["trees_alone"]
+
+
 def test_ranks__gather_and_agree(compared: list[dict[str, Any]]) -> None:
     for found in compared:
         assert found["parts"] == [1.5 * place for place in range(7)]
@@ -91,7 +98,7 @@ def test_batches_of_ranks__all_of_the_batch_and_nothing_twice() -> None:
     [
         ({"batch_size": 30}, "batch_size must be a multiple of 4 for 2 processes"),
         ({"max_seconds": 60.0}, "max_seconds measures the speed of one process"),
-        ({"encoder": "trees"}, "Trees are grown by one process"),
+        ({"encoder": "trees", "n_members": 1}, "1 members of trees cannot be shared out to 2"),
     ],
 )
 def test_ranks__what_they_cannot_do__refused(parameters: dict[str, Any], message: str) -> None:

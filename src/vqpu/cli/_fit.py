@@ -151,7 +151,7 @@ def fit(
     ] = False,
     processes: Annotated[
         int,
-        typer.Option(min=1, help="Train a network in so many processes that share samples out."),
+        typer.Option(min=1, help="Train in so many processes, which share samples or members out."),
     ] = 1,
     max_restarts: Annotated[
         int, typer.Option(min=0, help="With --processes: starts again after one of them died.")

@@ -89,21 +89,22 @@ def opened_folder(folder: Path, identity: Mapping[str, str], *, is_ours: bool) -
     is_ours : bool
         Whether the folder has a name by which nothing else can be in it.
     """
+    lock = FileLock(folder / _LOCK, timeout=0)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / _LOCK, timeout=0)
-        with lock:
-            if not is_ours:
-                _check_job(folder, identity)
-            if not (folder / _JOB).exists():
-                write_json(folder / _JOB, dict(identity))
-            yield
+        lock.acquire()
     except Timeout:
         raise OutputError(f"{folder} is being written by another job: wait for its end.") from None
     except OSError as error:
-        if isinstance(error, OutputError) or not isinstance(error.filename, (str, Path)):
-            raise
-        raise OutputError(f"{folder} cannot be written: {error.strerror}.") from error
+        raise OutputError(f"{folder} cannot be written: {error.strerror or error}.") from error
+    try:
+        if not is_ours:
+            _check_job(folder, identity)
+        if not (folder / _JOB).exists():
+            write_json(folder / _JOB, dict(identity))
+        yield
+    finally:
+        lock.release()
 
 
 def _check_job(folder: Path, identity: Mapping[str, str]) -> None:

@@ -103,6 +103,19 @@ class Ranks(NamedTuple):
             torch.distributed.broadcast(held, 0)
         return held.numpy().tobytes()
 
+    def gathered_bytes(self, content: bytes) -> list[bytes]:
+        """Return what every rank has, in order.
+
+        Parameters
+        ----------
+        content : bytes
+        """
+        sizes = self.gathered(np.array([len(content)]), self.size).tolist()
+        padded = np.zeros((1, max(sizes)), np.uint8)
+        padded[0, : len(content)] = np.frombuffer(content, np.uint8)
+        rows = self.gathered(padded, self.size)
+        return [row[:size].tobytes() for row, size in zip(rows, sizes, strict=True)]
+
     def any(self, flag: bool) -> bool:
         """Return whether a flag is set on one of the ranks."""
         return bool(self.gathered(np.array([flag]), self.size).any())

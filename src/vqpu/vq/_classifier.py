@@ -368,7 +368,7 @@ class VQKMeansClassifier(
             were unlabelled still, and then corrected by all labels of the review.
         ranks : Ranks
             The processes that train together, each with the same X and y: of
-            :func:`vqpu.distributed.joined_ranks` under torchrun. For networks only.
+            :func:`vqpu.distributed.joined_ranks` under torchrun.
 
         Returns
         -------

@@ -201,15 +201,17 @@ def check_ranks(
     max_seconds : float or None
         The classifier's parameter.
     """
-    if settings.trees is not None:
-        raise ParameterError(
-            f"Trees are grown by one process, and there are {ranks.size}. Leave --processes out, "
-            "or train a network: --encoder network (encoder='network')."
-        )
     if max_seconds is not None:
         raise ParameterError(
             "max_seconds measures the speed of one process. Give max_steps with several instead."
         )
+    if settings.trees is not None:
+        if settings.spec.n_members < ranks.size:
+            raise ParameterError(
+                f"{settings.spec.n_members} members of trees cannot be shared out to {ranks.size} "
+                "processes. Use at most one process a member."
+            )
+        return
     if settings.batch_size % (2 * ranks.size):
         raise ParameterError(
             f"batch_size must be a multiple of {2 * ranks.size} for {ranks.size} processes, which "
