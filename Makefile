@@ -30,6 +30,19 @@ test-browser: $(VENV)/.installed
 		{ echo "Chromium is missing: apt-get install chromium"; exit 1; }
 	VQPU_SCREENSHOTS=$(abspath $(SCREENSHOTS)) $(ONE_THREAD) $(BIN)/python -m pytest -q -m browser tests/browser
 
+# Ray and torch's launcher: local clusters, killed workers and ranks, and two hosts that are network
+# namespaces (skipped without root). Where Ray is installed `make test` runs the quick ones of these.
+.PHONY: test-scale bench-scale scale-extra
+scale-extra: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,scale]'
+
+test-scale: scale-extra
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -m scale tests/distributed tests/experiments
+
+# The figures of docs/scale.md; the machine must be otherwise idle.
+bench-scale: scale-extra
+	$(ONE_THREAD) PYTHONPATH=. $(BIN)/python benchmarks/scale.py --record results/scale $(ARGS)
+
 check: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -41,7 +41,17 @@ def reproduce(
     show: Annotated[
         bool, typer.Option("--show", help="Train nothing: the summary from the records.")
     ] = False,
-    workers: Annotated[int, typer.Option(min=1, help="Processes at a time.")] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Runs at a time. Default: 1; with --engine ray all CPUs."),
+    ] = None,
+    engine: Annotated[
+        str | None, typer.Option(help="ray: make runs on a Ray cluster. Default: processes here.")
+    ] = None,
+    address: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Of a running cluster. Default: one started here."),
+    ] = None,
     only: Annotated[str, typer.Option(help="Run only what has this text in its id.")] = "",
     paper_dir: Annotated[Path, typer.Option(help="Where the settings lie.")] = Path("paper"),
     results_dir: Annotated[
@@ -54,9 +64,16 @@ def reproduce(
     Finished runs are skipped, so an interrupted item goes on where it stopped.
     """
     from experiments.runner import Request, check_item, run_item, show_item, split_request
+    from experiments.workers import Engine
+    from vqpu.distributed._ray import require_ray
 
+    if engine not in (None, "ray") or (engine is None and address is not None):
+        raise UsageError("--engine must be ray, and --address is for it alone.")
+    if engine is not None:
+        require_ray()
+    place = Engine(workers, engine is not None, address)
     wanted = None if seeds is None else _parse_seeds(seeds)
-    request = Request(item, profile, paper_dir, results_dir, data_dir, wanted, only, workers)
+    request = Request(item, profile, paper_dir, results_dir, data_dir, wanted, only, place)
     requests = split_request(request)
     for request in () if show else requests:  # all of them before the first is run
         check_item(request)

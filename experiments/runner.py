@@ -27,7 +27,7 @@ from experiments.records import (
 )
 from experiments.registry import PAPER_ITEMS, load_item, runs_of
 from experiments.settings import check_profile, read_expected, read_settings
-from experiments.workers import run_jobs
+from experiments.workers import Engine, run_jobs
 from vqpu.errors import InputError, OutputError
 
 # Records of the cpu profile are published; those of the others must not be taken for them, and
@@ -54,8 +54,8 @@ class Request(NamedTuple):
         None takes those of the settings.
     only : str
         Run only what has this text in its id.
-    workers : int
-        Processes at a time.
+    engine : Engine
+        Where runs are made.
     """
 
     name: str
@@ -65,7 +65,7 @@ class Request(NamedTuple):
     data_dir: Path | None = None
     seeds: Seeds | None = None
     only: str = ""
-    workers: int = 1
+    engine: Engine = Engine()
 
     @property
     def folder(self) -> Path:
@@ -116,7 +116,9 @@ def run_item(request: Request) -> None:
     """Make the runs of an item that are not there yet."""
     check_item(request)
     name, missing = runs_of(request.name), _missing(request)
-    threads = load_item(name).threads or max(1, torch.get_num_threads() // request.workers)
+    engine = request.engine
+    n_threads = 1 if engine.is_ray else torch.get_num_threads() // (engine.workers or 1)
+    threads = load_item(name).threads or max(1, n_threads)
     jobs = {
         run_id: (name, config, request.run_path(run_id), request.data_dir, threads)
         for run_id, config in missing.items()
@@ -127,7 +129,7 @@ def run_item(request: Request) -> None:
         f"{n_chosen - len(jobs)} are there."
     )
     with _progress(request.name, len(jobs)) as report:
-        for run_id, seconds in run_jobs(make_run, jobs, request.workers):
+        for run_id, seconds in run_jobs(make_run, jobs, engine):
             report(run_id, seconds)
 
 

@@ -11,16 +11,34 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context, parent_process
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from experiments.errors import FailedRunsError
-from vqpu.errors import VqpuError
+from vqpu.errors import EngineError, VqpuError
 
 Key = TypeVar("Key", bound=Hashable)
 
 
+class Engine(NamedTuple):
+    """Where jobs run.
+
+    Attributes
+    ----------
+    workers : int or None
+        Jobs at a time; None: one, or on Ray as many as the cluster has CPUs.
+    is_ray : bool
+        Whether that is a Ray cluster, where a job whose worker dies is run again.
+    address : str or None
+        Of the cluster; None: one on this machine.
+    """
+
+    workers: int | None = None
+    is_ray: bool = False
+    address: str | None = None
+
+
 def run_jobs(
-    function: Callable[..., Any], jobs: Mapping[Key, tuple[Any, ...]], workers: int
+    function: Callable[..., Any], jobs: Mapping[Key, tuple[Any, ...]], engine: Engine
 ) -> Iterator[tuple[Key, Any]]:
     """Run jobs and give each one's key and result as it comes.
 
@@ -33,11 +51,10 @@ def run_jobs(
     function : callable
         Must be importable by worker processes.
     jobs : mapping of key to arguments
-    workers : int
-        Processes at a time.
+    engine : Engine
     """
     failed: dict[Key, VqpuError] = {}
-    for key, result in _results(function, jobs, workers):
+    for key, result in _results(function, jobs, engine):
         if isinstance(result, VqpuError):
             failed[key] = result
             print(f"{key} failed: {result}", file=sys.stderr, flush=True)
@@ -52,8 +69,12 @@ def run_jobs(
 
 
 def _results(
-    function: Callable[..., Any], jobs: Mapping[Key, tuple[Any, ...]], workers: int
+    function: Callable[..., Any], jobs: Mapping[Key, tuple[Any, ...]], engine: Engine
 ) -> Iterator[tuple[Key, Any]]:
+    if engine.is_ray:
+        yield from _on_ray(function, jobs, engine)
+        return
+    workers = engine.workers or 1
     if workers == 1:
         for key, job in jobs.items():
             yield key, _run(function, job)
@@ -76,6 +97,28 @@ def _results(
         raise
     finally:  # an error must not wait for what has not begun
         pool.shutdown(cancel_futures=True)
+
+
+def _on_ray(
+    function: Callable[..., Any], jobs: Mapping[Key, tuple[Any, ...]], engine: Engine
+) -> Iterator[tuple[Key, Any]]:
+    from vqpu.distributed._ray import opened_cluster
+
+    if not jobs:
+        return
+    keys, here = list(jobs), os.getcwd()
+    try:
+        with opened_cluster(engine.address, engine.workers) as cluster:
+            tasks = [(here, function, job) for job in jobs.values()]
+            for place, result in cluster.results(_run_in, tasks):
+                yield keys[place], result
+    except EngineError as error:
+        raise FailedRunsError(f"{error} What had finished is recorded.") from error
+
+
+def _run_in(folder: str, function: Callable[..., Any], job: tuple[Any, ...]) -> Any:
+    os.chdir(folder)  # which paths are relative to
+    return _run(function, job)
 
 
 def _end_with_the_parent() -> None:

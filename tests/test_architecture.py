@@ -32,15 +32,18 @@ ALLOWED: dict[str, set[str]] = {
     "features": {"errors", "base", "persistence"},
     "files": {
         "errors", "base", "scenarios", "nn", "persistence", "priors", "trees", "metrics",
-        "estimators", "features", "vq", "rivals",
+        "training", "estimators", "features", "vq", "rivals",
     },
+    "distributed": {"", "errors", "base", "persistence", "training", "vq", "files"},
     "datasets": {"errors", "base", "scenarios", "persistence", "files"},
     "report": {
         "errors", "base", "persistence", "priors", "training", "estimators", "vq", "rivals",
         "files", "datasets",
     },
     "review": {"errors", "persistence", "priors", "files", "report"},
-    "cli": {"", "errors", "base", "persistence", "files", "datasets", "report", "review"},
+    "cli": {
+        "", "errors", "base", "persistence", "files", "distributed", "datasets", "report", "review",
+    },
     "__main__": {"cli"},
 }  # fmt: skip
 

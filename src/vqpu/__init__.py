@@ -23,11 +23,12 @@ _HOMES = {
     "stack_pu": "vqpu.base._stacking",
 }
 
-_PACKAGES = ("errors", "files", "metrics", "priors", "rivals", "scenarios", "vq")
+_PACKAGES = ("distributed", "errors", "files", "metrics", "priors", "rivals", "scenarios", "vq")
 
 __all__ = ["__version__", *_HOMES, *_PACKAGES]
 
 if TYPE_CHECKING:
+    from vqpu import distributed as distributed
     from vqpu import errors as errors
     from vqpu import files as files
     from vqpu import metrics as metrics

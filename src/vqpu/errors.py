@@ -60,6 +60,10 @@ class OutputError(VqpuError, OSError):
     """A result that cannot be written: full disk, read-only folder, unknown ending."""
 
 
+class EngineError(VqpuError, RuntimeError):
+    """Other processes or machines that cannot be reached, or cannot do the work."""
+
+
 class ExportError(VqpuError, ValueError):
     """A model that cannot be exported, or whose export answers otherwise than the model."""
 

@@ -92,10 +92,10 @@ def interrupt_at(step: int, patch: pytest.MonkeyPatch) -> None:
 
     honest = _loop.take_step
 
-    def interrupted(objective: Any, optimizer: Any, at: int) -> dict[str, float]:
+    def interrupted(objective: Any, optimizer: Any, at: int, *more: Any) -> dict[str, float]:
         if at == step:
             raise KeyboardInterrupt
-        return honest(objective, optimizer, at)
+        return honest(objective, optimizer, at, *more)
 
     patch.setattr(_loop, "take_step", interrupted)
 

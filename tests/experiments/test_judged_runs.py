@@ -24,7 +24,7 @@ from experiments.methods import make_method
 from experiments.problems import make_problem
 from experiments.reduced import run_reduced
 from experiments.variants import pooled_encoder, varied_codebook
-from experiments.workers import run_jobs
+from experiments.workers import Engine, run_jobs
 from vqpu.errors import InputError
 from vqpu.rivals import NaivePUClassifier
 from vqpu.training import CheckResult
@@ -187,7 +187,7 @@ def test_jobs__one_fails__told_at_once_and_raised_after_the_others(
     workers: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     jobs = {"b": (-1,), "a": (1,), "c": (3,)}
-    coming = run_jobs(double, jobs, workers)
+    coming = run_jobs(double, jobs, Engine(workers))
     assert dict([next(coming), next(coming)]) == {"a": 2, "c": 6}
     told = capsys.readouterr().err
     if workers == 1:  # of two workers the one that fails may be the slower
@@ -204,7 +204,7 @@ def _fail_at_two(number: int) -> int:
 
 
 def test_run_jobs__foreign_error__the_others_run(capfd: pytest.CaptureFixture[str]) -> None:
-    coming = run_jobs(_fail_at_two, {"one": (1,), "two": (2,), "three": (3,)}, 1)
+    coming = run_jobs(_fail_at_two, {"one": (1,), "two": (2,), "three": (3,)}, Engine())
     assert [next(coming), next(coming)] == [("one", 1), ("three", 3)]
     with pytest.raises(FailedRunsError, match=r"1 of 3 runs failed.*two: ZeroDivisionError: by"):
         next(coming)
@@ -219,10 +219,10 @@ def _say_and_sleep(place: str) -> None:
 _LONG_JOBS = """
 import signal, sys
 from tests.experiments.test_judged_runs import _say_and_sleep
-from experiments.workers import run_jobs
+from experiments.workers import Engine, run_jobs
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
-    list(run_jobs(_say_and_sleep, {n: (sys.argv[1],) for n in range(6)}, 2))
+    list(run_jobs(_say_and_sleep, {n: (sys.argv[1],) for n in range(6)}, Engine(2)))
 """
 
 

@@ -40,6 +40,7 @@ class Stream(IntEnum):
     TWO_MEANS = 8
     MEMBER = 9
     NEGATIVE_ORDER = 10
+    RANK = 11
     NOISE = 20
     SECOND_STAGE = 21
     BAG = 22

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from vqpu.distributed._refusals import told_refusals
 
 Data = Annotated[
     str | None,
@@ -79,6 +82,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 
 
+@told_refusals()
 def fit(
     data: Data = None,
     positives: Positives = None,
@@ -145,6 +149,13 @@ def fit(
             "--resume", help="Keep checkpoints, and go on from those of an earlier start."
         ),
     ] = False,
+    processes: Annotated[
+        int,
+        typer.Option(min=1, help="Train in so many processes, which share samples or members out."),
+    ] = 1,
+    max_restarts: Annotated[
+        int, typer.Option(min=0, help="With --processes: starts again after one of them died.")
+    ] = 3,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -152,6 +163,8 @@ def fit(
 
     Ctrl-C ends training early, keeps the best state so far and saves it.
     """
+    from vqpu.distributed import joined_ranks
+    from vqpu.distributed._launching import fit_in_processes
     from vqpu.files._fitting import fit_files
     from vqpu.files._models import is_model
     from vqpu.files._settings import fit_settings, parse_assignments, parse_duration, parse_share
@@ -171,8 +184,16 @@ def fit(
         on_broken="skip" if skip_broken else None,
     )  # fmt: skip
     settings = fit_settings(config, parse_assignments(assignments or []) | options)
+    if processes > 1:
+        fit_in_processes(settings, processes, max_restarts, quiet=quiet, as_json=as_json)
+        return
     replaces = settings.out is not None and is_model(settings.out)
-    model = fit_files(settings, make_training_sample, quiet=quiet)
+    with joined_ranks() as ranks:
+        if not ranks.is_first:
+            warnings.simplefilter("ignore")  # one says it for all
+        model = fit_files(settings, make_training_sample, quiet=quiet, ranks=ranks)
+    if not ranks.is_first:
+        return
     finding = worst_finding(model)
     summary = {
         "model": settings.out,

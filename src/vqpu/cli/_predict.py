@@ -12,6 +12,7 @@ import typer
 from vqpu.errors import UsageError
 
 if TYPE_CHECKING:
+    from vqpu.distributed._ray_scoring import RayEngine
     from vqpu.files import Notes
     from vqpu.files._explaining import Explained, Reason
     from vqpu.files._ranking import Ranked
@@ -39,6 +40,20 @@ Features = Annotated[
         "in training.",
     ),
 ]
+Engine = Annotated[
+    str | None,
+    typer.Option(help="ray: score in parts on a Ray cluster. Default: in this process."),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="With --engine ray: a running cluster, or auto. Default: one on this machine.",
+    ),
+]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="With --engine ray: parts at once. Default: all CPUs.")
+]
 _SHARES = ("recall", "precision", "f1", "auc", "proxy_auc")
 BEYOND_BOUNDS = (
     "Estimates below 0 or above 1 mean that alpha or the scenario does not fit these data."
@@ -49,7 +64,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 def predict(
     model: Model,
     input_path: InputPath,
-    out: Annotated[Path, typer.Option(help="Result: .csv, .parquet or .jsonl by its ending.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            help="Result: .csv, .parquet or .jsonl by its ending; with --engine ray also a folder, "
+            "which becomes Parquet in parts."
+        ),
+    ],
     sort: Annotated[bool, typer.Option("--sort", help="Largest score first.")] = False,
     shard: Annotated[
         str | None, typer.Option(metavar="i/n", help="Only every n-th sample, from the i-th.")
@@ -58,26 +79,39 @@ def predict(
     keep: Keep = None,
     missing: Missing = "keep",
     features: Features = None,
+    engine: Engine = None,
+    address: Address = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Write label, score and probability of every sample.
 
     A sample that cannot be judged, such as a torn picture, has a reason instead.
     """
+    from vqpu.files._engine import Reading
     from vqpu.files._input_streams import Shard
     from vqpu.files._prediction import predict_file
 
-    written = predict_file(
-        model,
-        input_path,
-        out,
-        sort=sort,
-        shard=Shard.parse(shard or "1/1"),
-        id_column=id_column,
-        keep=keep or [],
-        missing=missing,
-        features=features,
-    )
+    scoring = _opened_engine(engine, address, workers, out.parent)
+    share, kept = Shard.parse(shard or "1/1"), keep or []
+    if scoring is not None and not out.suffix:
+        if sort:
+            raise UsageError("--sort is for one file of results: give --out an ending.")
+        reading = Reading(share, id_column, keep=kept, missing=missing, features=features)
+        written = scoring.write_parts(model, input_path, reading, out)
+    else:
+        written = predict_file(
+            model,
+            input_path,
+            out,
+            sort=sort,
+            shard=share,
+            id_column=id_column,
+            keep=kept,
+            missing=missing,
+            features=features,
+            engine=scoring,
+        )
     if as_json:
         plain = written._asdict() | {"notes": written.notes.counts, "drift": _plain(written.drift)}
         print(json.dumps({"out": str(out), **plain}))
@@ -85,6 +119,23 @@ def predict(
     _print_notes(written.notes, _plain(written.drift))
     unjudged = f"; {written.n_broken} cannot be judged, see their reason" * bool(written.n_broken)
     print(f"{out}: {written.n_rows} samples, {written.n_positive} called positive{unjudged}.")
+
+
+def _opened_engine(
+    engine: str | None, address: str | None, workers: int | None, folder: Path
+) -> RayEngine | None:
+    """Return what scores in other processes; None: this one does."""
+    if engine is None:
+        if address is not None or workers is not None:
+            raise UsageError("--address and --workers are for --engine ray: give it with them.")
+        return None
+    if engine != "ray":
+        raise UsageError(f"--engine must be ray. Got {engine!r} instead.")
+    from vqpu.distributed._ray import require_ray
+    from vqpu.distributed._ray_scoring import RayEngine
+
+    require_ray()
+    return RayEngine(address, workers, folder)
 
 
 def _print_notes(notes: Notes, drift: dict[str, Any] | None = None) -> None:
@@ -125,6 +176,9 @@ def rank(
     keep: Keep = None,
     missing: Missing = "keep",
     features: Features = None,
+    engine: Engine = None,
+    address: Address = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """List the most likely hidden positives, best first."""
@@ -148,6 +202,7 @@ def rank(
         keep=keep or [],
         missing=missing,
         features=features,
+        engine=_opened_engine(engine, address, workers, Path() if out is None else out.parent),
     )
     if as_json:
         keys = ("name", "label", "score", "probability")
@@ -264,6 +319,9 @@ def evaluate(
         Path | None,
         typer.Option(help="Decisions of vqpu review: its random audit takes the place of labels."),
     ] = None,
+    engine: Engine = None,
+    address: Address = None,
+    workers: Workers = None,
     as_json: AsJson = False,
 ) -> None:
     """Score a model on labelled data: with the truth, or with --scenario by PU labels alone."""
@@ -273,6 +331,8 @@ def evaluate(
     if decisions is not None:
         if scenario is not None or alpha is not None:
             raise UsageError("--decisions needs neither --scenario nor --alpha: leave them out.")
+        if engine is not None:
+            raise UsageError("--decisions has few samples: leave --engine out.")
         _print_audit(model, input_path, decisions, labels, file_column, as_json=as_json)
         return
     notes = Notes()
@@ -289,6 +349,7 @@ def evaluate(
         missing=missing,
         features=features,
         notes=notes,
+        engine=_opened_engine(engine, address, workers, Path()),
     )
     if as_json:
         print(json.dumps({**scores, "notes": notes.counts}))

@@ -7,6 +7,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,14 @@ from vqpu.base._split import draw_check_sample, split_holdout
 from vqpu.errors import InterruptedWarning, ParameterError
 from vqpu.estimators._encoder import EncoderSpec, build_member
 from vqpu.persistence._resuming import fit_identity, opened_checkpoints
-from vqpu.training import Callback, FitContext, TrainingResult
+from vqpu.training import (
+    ALONE,
+    Callback,
+    FitContext,
+    Ranks,
+    SharedCheckpoints,
+    TrainingResult,
+)
 
 INTERRUPTS = ("raise", "keep-best")
 
@@ -36,12 +44,15 @@ class FitRequest(NamedTuple):
     on_interrupt : {"raise", "keep-best"}
     groups : array-like of shape (n,) or None
         Which samples belong together and stay on one side of every hold-out.
+    ranks : Ranks
+        The processes that train together.
     """
 
     callback: Callback | None
     checkpoint_dir: str | os.PathLike[str] | None
     on_interrupt: str
     groups: Any = None
+    ranks: Ranks = ALONE
 
     def check(self) -> None:
         """Raise if one of them cannot be used."""
@@ -96,11 +107,18 @@ def opened_fit(
         if known is not None:
             masks = [mask.tobytes() for mask in known if mask is not None]
             identity["digest of known labels"] = hashlib.sha256(b"|".join(masks)).hexdigest()
-    random_state = parameters["random_state"]
+    ranks = request.ranks
+    if ranks.size > 1:
+        identity["ranks"] = ranks.size  # batches are cut, and norms taken, by them
+    place = request.checkpoint_dir if ranks.is_first else None
     with (
-        opened_checkpoints(request.checkpoint_dir, random_state, identity) as (seed, folder),
+        opened_checkpoints(place, parameters["random_state"], identity) as (drawn, own_folder),
         preserved_torch_state(device),
     ):
+        seed, folder = ranks.agreed(drawn), own_folder
+        if ranks.size > 1 and request.checkpoint_dir is not None:
+            own_identity = {} if own_folder is None else own_folder.identity
+            folder = SharedCheckpoints(ranks, Path(request.checkpoint_dir), own_identity)
         marked = np.zeros(len(source), dtype=bool) if is_positive is None else is_positive
         split = split_holdout(marked, holdout, spec.n_members, seed, groups, known)
         yield FitContext(
@@ -110,10 +128,11 @@ def opened_fit(
             draw_check_sample(split, seed),
             seed,
             device,
-            request.callback,
+            request.callback if ranks.is_first else None,
             folder,
-            request.on_interrupt == "keep-best",
-            int(parameters["verbose"]),
+            request.on_interrupt == "keep-best" and ranks.size == 1,
+            int(parameters["verbose"]) if ranks.is_first else 0,
+            ranks,
         )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 
 from vqpu.errors import InputError, UsageError
 from vqpu.estimators._drift import watch_drift
-from vqpu.files import Notes
-from vqpu.files._input_streams import open_labeled_input
-from vqpu.files._models import open_model
+from vqpu.files import Notes, read_label_file
+from vqpu.files._engine import Engine, Reading
+from vqpu.files._input_streams import LabeledInput, open_labeled_input
+from vqpu.files._models import OpenedModel, open_model
 from vqpu.files._scoring import Predictions, predictions_of
 from vqpu.metrics import (
     lee_liu_score,
@@ -42,13 +44,15 @@ def evaluate_file(
     missing: str = "keep",
     notes: Notes | None = None,
     features: str | Path | None = None,
+    engine: Engine | None = None,
 ) -> dict[str, Any]:
     """Score a model on labelled input; parameters as in the functions below.
 
     Without ``alpha``, a scenario takes the model's own estimate. ``notes`` takes the counts of
     cells that are not as in training; ``features`` says where the extractor of a model on features
-    lies now. Under "drift" stands the finding that says whether the samples, or with a scenario the
-    unlabelled ones of them, are like the unlabelled ones of training.
+    lies now; ``engine`` scores in other processes, None in this one. Under "drift" stands the
+    finding that says whether the samples, or with a scenario the unlabelled ones of them, are like
+    the unlabelled ones of training; None where an engine scores, or nothing was recorded.
     """
     if scenario is None and alpha is not None:
         raise UsageError("--alpha is for scores without negatives: give --scenario with it.")
@@ -59,23 +63,50 @@ def evaluate_file(
         alpha = getattr(model.estimator, "alpha_", None)
         if alpha is None:
             raise UsageError("The model has no estimate of alpha: give --alpha.")
-    chunks = open_labeled_input(
-        model.input_format,
-        input_path,
-        label=label,
-        positive=positive,
-        labels_file=labels_file,
-        file_column=file_column,
-        on_broken=on_broken,
-        needs_truth=scenario is None,
-        missing=missing,
-        notes=notes,
-        features=features,
+    labeled = LabeledInput(
+        label, positive, labels_file, file_column, on_broken, scenario is None, missing, features
     )
-    watch = watch_drift(model.estimator)
-    predictions = predictions_of(model.estimator, chunks, watch=watch, y_is_truth=scenario is None)
+    notes = Notes() if notes is None else notes
+    watch = None
+    if engine is None:
+        watch = watch_drift(model.estimator)
+        chunks = open_labeled_input(model.input_format, input_path, labeled, notes=notes)
+        predictions = predictions_of(
+            model.estimator, chunks, watch=watch, y_is_truth=scenario is None
+        )
+    else:
+        predictions = _scored_elsewhere(engine, model, input_path, labeled, notes)
     scores = evaluate(predictions, scenario=scenario, alpha=alpha)
     return {**scores, "drift": None if watch is None else watch.finding()._asdict()}
+
+
+def _scored_elsewhere(
+    engine: Engine, model: OpenedModel, path: str | Path, given: LabeledInput, notes: Notes
+) -> Iterator[Predictions]:
+    """Give the predictions of an engine with ``y``, those that a CSV names in its order."""
+    given = given.checked(model.input_format, path)
+    reading = Reading(id_column="", missing=given.missing, features=given.features)
+    if model.input_format.kind == "table":
+        reading = reading._replace(label=given.label, positive=given.positive)
+        yield from engine(model, path, reading, notes)
+        return
+    paths, y = read_label_file(
+        Path(path),
+        Path(str(given.labels_file)),
+        given.positive,
+        given.file_column,
+        str(given.label),
+    )
+    start = 0
+    for part in engine(model, path, reading._replace(files=paths), notes):
+        if part.reasons and given.on_broken == "raise":
+            place, reason = next(iter(part.reasons.items()))
+            raise InputError(
+                f"{part.names[place]} cannot be used: {reason}. Leave such samples out with "
+                "--skip-broken."
+            )
+        yield replace(part, y=y[start : start + len(part)])
+        start += len(part)
 
 
 def evaluate(

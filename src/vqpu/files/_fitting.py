@@ -20,13 +20,14 @@ from vqpu.files._models import is_model
 from vqpu.files._settings import FitSettings
 from vqpu.files._training_data import TrainingData, check_sources, read_sources
 from vqpu.persistence._model import check_free
+from vqpu.training import ALONE, Ranks, was_restarted
 from vqpu.vq._classifier import VQKMeansClassifier
 
 Describe = Callable[[VQKMeansClassifier, PUData], dict[str, bytes]]
 
 
 def fit_files(
-    settings: FitSettings, describe: Describe, *, quiet: bool = False
+    settings: FitSettings, describe: Describe, *, quiet: bool = False, ranks: Ranks = ALONE
 ) -> VQKMeansClassifier:
     """Read the data, fit a classifier and save it with its input format.
 
@@ -39,18 +40,19 @@ def fit_files(
         Makes further files of the model and its training data, by name, that are saved with it.
     quiet : bool
         Whether to show no progress.
+    ranks : Ranks
+        The processes that fit together; the first one saves. Ctrl-C ends several without a model.
 
     Returns
     -------
     VQKMeansClassifier
         Its ``stop_reason_`` is "interrupted" after Ctrl-C.
     """
-    if settings.out is None:
-        raise UsageError("Say where the model goes: --out MODEL.")
-    check_free(settings.out)
-    check_sources(settings)
-    checkpoints = _checkpoint_folder(settings)
-    refuse_model(settings.out, overwrite=settings.overwrite or settings.resume)
+    # What others find there is of the first one, or of a start before this one.
+    is_new = not ranks.any(was_restarted()) and ranks.is_first
+    checkpoints = check_fit(settings, is_new=is_new)
+    assert settings.out is not None
+    quiet = quiet or not ranks.is_first
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
     if settings.features is not None and parameters.get("encoder", "auto") == "auto":
         parameters.pop("encoder", None)
@@ -58,7 +60,8 @@ def fit_files(
     model = VQKMeansClassifier().set_params(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
     decisions = None if settings.decisions is None else read_decisions(settings.decisions)
-    data, input_format = read_sources(settings, quiet=quiet)
+    with ranks.first_alone():
+        data, input_format = read_sources(settings, quiet=quiet)
     known: dict[str, Any] = {}
     if decisions is not None:
         decided = apply_decisions(
@@ -70,12 +73,39 @@ def fit_files(
             "confirmed_positives": decided.confirmed_positives,
         }
     with patient_interrupts() as training_has_ended:
-        model.fit(data.X, data.y, checkpoint_dir=checkpoints, on_interrupt="keep-best", **known)
+        model.fit(
+            data.X,
+            data.y,
+            checkpoint_dir=checkpoints,
+            on_interrupt="keep-best" if ranks.size == 1 else "raise",
+            ranks=ranks,
+            **known,
+        )
         training_has_ended()
+        if not ranks.is_first:
+            return model
         _name_examples(model, data)
         extras = {INPUT_FILE: input_format.to_json(), **describe(model, data)}
         model.save(settings.out, extras=extras)
     return model
+
+
+def check_fit(settings: FitSettings, *, is_new: bool = True) -> Path | None:
+    """Raise if the data or the places of a fit cannot be used; return its folder of checkpoints.
+
+    Parameters
+    ----------
+    settings : FitSettings
+    is_new : bool
+        Whether what lies at the places is of an earlier fit, and not of this one.
+    """
+    if settings.out is None:
+        raise UsageError("Say where the model goes: --out MODEL.")
+    check_free(settings.out)
+    check_sources(settings)
+    checkpoints = _checkpoint_folder(settings, is_new=is_new)
+    refuse_model(settings.out, overwrite=settings.overwrite or settings.resume or not is_new)
+    return checkpoints
 
 
 def refuse_model(out: str, *, overwrite: bool) -> None:
@@ -121,7 +151,7 @@ def _name_examples(model: Any, data: PUData) -> None:
         model.evidence_ = model.evidence_.naming(data.names)
 
 
-def _checkpoint_folder(settings: FitSettings) -> Path | None:
+def _checkpoint_folder(settings: FitSettings, *, is_new: bool) -> Path | None:
     """Return where checkpoints go; going on with old ones must be asked for."""
     if settings.checkpoint_dir is None and not settings.resume:
         return None
@@ -133,7 +163,7 @@ def _checkpoint_folder(settings: FitSettings) -> Path | None:
             f"Checkpoints in {folder} would lie in the model's own directory {settings.out}, which "
             "takes no further file. Choose another --checkpoint-dir."
         )
-    if not settings.resume and folder.is_dir() and any(folder.iterdir()):
+    if is_new and not settings.resume and folder.is_dir() and any(folder.iterdir()):
         raise UsageError(
             f"{folder} is not empty. Pass --resume to go on from its checkpoints, or choose "
             "another folder."

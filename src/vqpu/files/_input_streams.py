@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,7 @@ from vqpu.files._feature_streams import (
     file_chunks,
 )
 from vqpu.files._input_format import InputFormat, check_kind
+from vqpu.files._input_parts import InputPart
 from vqpu.files._read_ahead import read_ahead as read_ahead
 from vqpu.files.readers._texts import find_texts
 
@@ -104,6 +105,7 @@ def open_input(
     missing: str = "keep",
     notes: Notes | None = None,
     features: Features = None,
+    part: InputPart | None = None,
 ) -> Iterator[Chunk]:
     """Give samples of a file or folder chunk by chunk, read as in training.
 
@@ -113,7 +115,7 @@ def open_input(
     path : path
     shard : Shard
     id_column : str or None
-        Of tables; None takes the one used in training, if any.
+        Of tables; None takes the one used in training, if any, and "" none.
     label, positive : str and object, or None
         Of tables: if given, chunks have ``y``.
     keep : sequence of str
@@ -124,23 +126,29 @@ def open_input(
         Takes the counts of cells that are not as in training.
     features : path, Extractor or None
         Of a model on features: where the extractor lies now; None: where it lay.
+    part : InputPart or None
+        Only this part of the input, which is not looked at as a whole then.
 
     Yields
     ------
     Chunk
         Images that cannot be decoded are listed in their chunk.
     """
-    check_kind(input_format, path)
-    _check_of_table(input_format, id_column, keep, missing)
+    rows: dict[str, Any] = {}
+    if part is None:
+        check_kind(input_format, path)
+    elif part.files is None:
+        path, rows = part.path, part.rows()
+    check_of_table(input_format, id_column, keep, missing)
     extractor = opened_features(input_format, features)
+    id_column = input_format.id_column if id_column is None else id_column or None
     if extractor is not None:
-        id_column = id_column or input_format.id_column
         roles = {"id_column": id_column, "label": label, "positive": positive, "keep": keep}
-        raw = _raw_chunks(input_format, path, shard, roles)
+        raw = _raw_chunks(input_format, path, shard, {**roles, **rows}, part)
         refuse = "Fill it, or leave out --missing refuse." if missing == "refuse" else None
         return feature_chunks(raw, extractor, refuse=refuse)
     if input_format.kind == "images":
-        paths = find_images(path)[shard.slice_from(0)]
+        paths = _files(input_format, path, part)[shard.slice_from(0)]
         mode = input_format.image_mode or "RGB"
         images = iter_images(paths, size=input_format.sample_shape[0], mode=mode, on_broken="skip")
         # Tables are not read in a thread: that takes a core from the network, which costs more.
@@ -151,12 +159,13 @@ def open_input(
         iter_table(
             path,
             input_format.plan,
-            id_column=id_column or input_format.id_column,
+            id_column=id_column,
             label=label,
             positive=positive,
             keep=keep,
             missing=missing,
             notes=notes,
+            **rows,
         )
     )
 
@@ -173,6 +182,13 @@ def known_label(input_format: InputFormat, path: str | Path) -> str | None:
         return None
     check_kind(input_format, path)
     return input_format.label if input_format.label in table_columns(path) else None
+
+
+def _files(input_format: InputFormat, path: str | Path, part: InputPart | None) -> Sequence[Path]:
+    """Return the pictures or texts of a folder, or those of its part."""
+    if part is not None and part.files is not None:
+        return [*map(Path, part.files)]
+    return find_images(path) if input_format.kind == "images" else find_texts(path)
 
 
 def opened_features(input_format: InputFormat, features: Features) -> Extractor | None:
@@ -194,14 +210,17 @@ def opened_features(input_format: InputFormat, features: Features) -> Extractor 
 
 
 def _raw_chunks(
-    input_format: InputFormat, path: str | Path, shard: Shard, roles: dict[str, Any]
+    input_format: InputFormat,
+    path: str | Path,
+    shard: Shard,
+    roles: dict[str, Any],
+    part: InputPart | None,
 ) -> Iterator[RawChunk]:
     """Give the samples of a model on features before they are extracted."""
     assert input_format.features is not None
     if input_format.text is None:
-        image = input_format.features.image
-        paths = find_texts(path) if image is None else find_images(path)
-        yield from file_chunks(paths[shard.slice_from(0)], image)
+        paths = _files(input_format, path, part)[shard.slice_from(0)]
+        yield from file_chunks(paths, input_format.features.image)
         return
     start = 0
     for chunk in column_chunks(path, input_format.text, **roles):
@@ -209,9 +228,17 @@ def _raw_chunks(
         start += len(chunk.samples)
 
 
-def _check_of_table(
+def check_of_table(
     input_format: InputFormat, id_column: str | None, keep: Sequence[str], missing: str
 ) -> None:
+    """Refuse options of tables where the model takes none.
+
+    Parameters
+    ----------
+    input_format : InputFormat
+    id_column, keep, missing
+        As in :func:`open_input`.
+    """
     given = {"--id": id_column, "--keep": keep, "--missing": missing != "keep"}
     named = [option for option, value in given.items() if value]
     if named and input_format.kind != "table":
@@ -231,27 +258,11 @@ def _checked_array(input_format: InputFormat, path: str | Path) -> Iterator[Chun
         yield chunk
 
 
-def open_labeled_input(
-    input_format: InputFormat,
-    path: str | Path,
-    *,
-    label: str | None,
-    positive: str | None,
-    labels_file: str | Path | None = None,
-    file_column: str = "file",
-    on_broken: str = "raise",
-    needs_truth: bool = False,
-    missing: str = "keep",
-    notes: Notes | None = None,
-    features: Features = None,
-) -> Iterator[Chunk]:
-    """Give the samples of labelled input with ``y``, chunk by chunk.
+class LabeledInput(NamedTuple):
+    """What is said of labelled input.
 
-    Parameters
+    Attributes
     ----------
-    input_format : InputFormat
-    path : path
-        A table, a folder of images, or an ``.npz`` file with X and y (1 and 0).
     label, positive : str or None
         Column of labels and value of positives; None takes those used in training. ``.npz`` files
         have neither.
@@ -261,47 +272,94 @@ def open_labeled_input(
         Of images.
     needs_truth : bool
         Whether a sample without a label is refused, as nobody knows what it is.
-    missing, notes, features
+    missing, features
         As in :func:`open_input`.
     """
-    check_kind(input_format, path)
-    _check_labels_option(input_format, label, labels_file)
-    extractor = opened_features(input_format, features)
+
+    label: str | None = None
+    positive: str | None = None
+    labels_file: str | Path | None = None
+    file_column: str = "file"
+    on_broken: str = "raise"
+    needs_truth: bool = False
+    missing: str = "keep"
+    features: str | Path | None = None
+
+    def checked(self, input_format: InputFormat, path: str | Path) -> LabeledInput:
+        """Return the same with what training says of labels; raise if it does not fit the input.
+
+        Parameters
+        ----------
+        input_format : InputFormat
+        path : path
+        """
+        check_kind(input_format, path)
+        _check_labels_option(input_format, self.label, self.labels_file)
+        if input_format.kind == "array":
+            return self
+        label, positive = self.label or input_format.label, self.positive or input_format.positive
+        if label is None or positive is None:
+            raise UsageError(
+                "Say which column holds the labels and which value is positive: --label COLUMN "
+                "--positive VALUE."
+            )
+        if input_format.kind == "table":
+            _check_label_column(path, label, self.needs_truth)
+        elif self.needs_truth:
+            assert self.labels_file is not None
+            n_unlabeled = count_unlabeled_files(self.labels_file, self.file_column, label)
+            _check_all_labeled(self.labels_file, n_unlabeled)
+        return self._replace(label=label, positive=positive)
+
+
+def open_labeled_input(
+    input_format: InputFormat, path: str | Path, given: LabeledInput, *, notes: Notes | None = None
+) -> Iterator[Chunk]:
+    """Give the samples of labelled input with ``y``, chunk by chunk.
+
+    Parameters
+    ----------
+    input_format : InputFormat
+    path : path
+        A table, a folder of images, or an ``.npz`` file with X and y (1 and 0).
+    given : LabeledInput
+    notes : Notes or None
+        As in :func:`open_input`.
+    """
+    given = given.checked(input_format, path)
+    extractor = opened_features(input_format, given.features)
     if input_format.kind == "array":
         return _in_chunks(read_array_file(path))
-    label, positive = label or input_format.label, positive or input_format.positive
-    if label is None or positive is None:
-        raise UsageError(
-            "Say which column holds the labels and which value is positive: --label COLUMN "
-            "--positive VALUE."
-        )
+    label, positive = str(given.label), given.positive
     if input_format.kind == "table":
-        _check_label_column(path, label, needs_truth)
         if extractor is not None:
             raw = column_chunks(path, str(input_format.text), label=label, positive=positive)
-            return _labeled_features(extractor, raw, on_broken)
+            return _labeled_features(extractor, raw, given.on_broken)
         assert input_format.plan is not None
         # Without an id column: nothing is written that a row's name would stand in.
         return iter_table(
-            path, input_format.plan, label=label, positive=positive, missing=missing, notes=notes
+            path,
+            input_format.plan,
+            label=label,
+            positive=positive,
+            missing=given.missing,
+            notes=notes,
         )
-    assert labels_file is not None
-    if needs_truth:
-        n_unlabeled = count_unlabeled_files(labels_file, file_column, label)
-        _check_all_labeled(labels_file, n_unlabeled)
+    assert given.labels_file is not None
     if extractor is not None:
-        paths, y = read_label_file(Path(path), Path(labels_file), positive, file_column, label)
+        labels = Path(given.labels_file)
+        paths, y = read_label_file(Path(path), labels, positive, given.file_column, label)
         raw = file_chunks(paths, extractor.record.image, y)
-        return _labeled_features(extractor, raw, on_broken)
+        return _labeled_features(extractor, raw, given.on_broken)
     data = read_labeled_images(
         path,
-        labels_file,
+        given.labels_file,
         positive=positive,
-        file_column=file_column,
+        file_column=given.file_column,
         label_column=label,
         size=input_format.sample_shape[0],
         mode=input_format.image_mode or "RGB",
-        on_broken=on_broken,
+        on_broken=given.on_broken,
     )
     return _in_chunks(data)
 

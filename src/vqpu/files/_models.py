@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +40,16 @@ def is_model(path: str | Path) -> bool:
     path : path
     """
     return (Path(path) / MANIFEST).exists()
+
+
+def model_digest(path: str | Path) -> str:
+    """Return the SHA-256 of a model's manifest, which lists those of its files.
+
+    Parameters
+    ----------
+    path : path
+    """
+    return hashlib.sha256((Path(path) / MANIFEST).read_bytes()).hexdigest()
 
 
 def open_model(path: str | os.PathLike[str], *, encoder: Any = None) -> OpenedModel:

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from vqpu.estimators._drift import watch_drift
 from vqpu.estimators._findings import Finding
 from vqpu.files import Notes
-from vqpu.files._input_streams import WHOLE, Shard, known_label, open_input
+from vqpu.files._engine import Engine, Reading, score_here
+from vqpu.files._input_streams import WHOLE, Shard, known_label
 from vqpu.files._models import open_model
-from vqpu.files._scoring import Predictions, predictions_of, sorted_by_score
+from vqpu.files._scoring import Predictions, sorted_by_score
 from vqpu.files._writers import check_output, write_predictions
 
 
@@ -34,7 +35,7 @@ class Written(NamedTuple):
     n_positive: int
     n_broken: int
     notes: Notes
-    drift: Finding | None
+    drift: Finding | None = None
 
 
 class _Counter:
@@ -61,6 +62,7 @@ def predict_file(
     keep: Sequence[str] = (),
     missing: str = "keep",
     features: str | Path | None = None,
+    engine: Engine | None = None,
 ) -> Written:
     """Write label, score and probability of every sample of an input, or why there is none.
 
@@ -79,25 +81,22 @@ def predict_file(
         Of a table: whether missing values are an error.
     features : path or None
         Of a model on features: where the extractor lies now; None: where it lay.
+    engine : callable or None
+        What scores, such as an engine of :mod:`vqpu.distributed`; None: this process.
     """
     check_output(out, [input_path], model_path)
     model, notes = open_model(model_path), Notes()
-    chunks = open_input(
-        model.input_format,
-        input_path,
-        shard=shard,
-        id_column=id_column,
+    reading = Reading(shard, id_column, keep=keep, missing=missing, features=features)
+    counter, watch = _Counter(), None
+    if engine is None:
+        watch = watch_drift(model.estimator)
         # So that labelled positives are not taken for a change of the unlabelled samples.
-        label=known_label(model.input_format, input_path),
-        positive=model.input_format.positive,
-        keep=keep,
-        missing=missing,
-        notes=notes,
-        features=features,
-    )
-    counter, watch = _Counter(), watch_drift(model.estimator)
-    words = model.input_format.words()
-    predictions = counter.watch(predictions_of(model.estimator, chunks, words, watch))
+        label = known_label(model.input_format, input_path)
+        reading = reading._replace(label=label, positive=model.input_format.positive)
+        found = score_here(model, input_path, reading, notes, watch=watch)
+    else:
+        found = engine(model, input_path, reading, notes)
+    predictions = counter.watch(found)
     if sort:
         predictions = sorted_by_score(predictions, Path(out).resolve().parent)
     n_rows = write_predictions(out, model.input_format.name_column, predictions, keep)

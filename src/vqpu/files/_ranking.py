@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +14,12 @@ from vqpu.base._parameters import check_integer
 from vqpu.errors import InputError, UsageError
 from vqpu.estimators._drift import watch_drift
 from vqpu.estimators._findings import Finding
-from vqpu.files import Chunk, Notes, iter_images, read_label_file
+from vqpu.files import Notes, iter_images, read_label_file
+from vqpu.files._engine import Engine, Reading, score_here
 from vqpu.files._input_format import InputFormat
-from vqpu.files._input_streams import known_label, open_input
+from vqpu.files._input_streams import known_label
 from vqpu.files._models import open_model
-from vqpu.files._scoring import Predictions, from_rows, predictions_of
+from vqpu.files._scoring import Predictions, from_rows
 from vqpu.files._writers import check_output, write_predictions
 from vqpu.persistence._targets import check_target, writing
 
@@ -68,6 +70,7 @@ def rank_file(
     keep: Sequence[str] = (),
     missing: str = "keep",
     features: str | Path | None = None,
+    engine: Engine | None = None,
 ) -> Ranked:
     """Return the most likely hidden positives of an input; write and draw them if asked to.
 
@@ -85,7 +88,7 @@ def rank_file(
         For a folder: the CSV of labels of training and its column of file names; pictures that it
         calls positive do not compete.
     id_column : str or None
-    keep, missing, features
+    keep, missing, features, engine
         As in :func:`vqpu.files._prediction.predict_file`.
     """
     if out is not None:
@@ -97,21 +100,23 @@ def rank_file(
         check_sheet(sheet, input_format.kind, input_path, model_path)
     known = known_files(input_format, Path(input_path), labels_file, file_column)
     label = None if include_labeled else known_label(input_format, input_path)
-    chunks = open_input(
-        input_format,
-        input_path,
+    reading = Reading(
         id_column=id_column,
         label=label,
         positive=input_format.positive,
         keep=keep,
         missing=missing,
-        notes=notes,
         features=features,
     )
+    watch = None
+    if engine is None:
+        # Files that are known to be positive cannot be told apart here: nothing is said of drift.
+        watch = None if known else watch_drift(model.estimator)
+        predictions = score_here(model, input_path, reading, notes, watch=watch)
+    else:
+        predictions = engine(model, input_path, reading, notes)
     if known:
-        chunks = with_known(chunks, known)
-    watch = watch_drift(model.estimator)
-    predictions = predictions_of(model.estimator, chunks, input_format.words(), watch)
+        predictions = with_known(predictions, known)
     ranked = rank(predictions, top)._replace(notes=notes)
     if watch is not None:
         ranked = ranked._replace(drift=watch.finding())
@@ -147,19 +152,17 @@ def known_files(
     return frozenset(path for path, is_known in zip(paths, y, strict=True) if is_known)
 
 
-def with_known(chunks: Iterable[Chunk], known: frozenset[Path]) -> Iterator[Chunk]:
-    """Give the chunks of a folder of pictures with ``y``: 1 where one is labelled positive.
+def with_known(predictions: Iterable[Predictions], known: frozenset[Path]) -> Iterator[Predictions]:
+    """Give the predictions for a folder of files with ``y``: 1 where one is labelled positive.
 
     Parameters
     ----------
-    chunks : iterable of Chunk
+    predictions : iterable of Predictions
     known : frozenset of Path
     """
-    for chunk in chunks:
-        is_known = [Path(name) in known for name in chunk.names]
-        for place, broken in zip(chunk.broken_places, chunk.broken, strict=True):
-            is_known.insert(place, Path(broken.name) in known)
-        yield chunk._replace(y=np.array(is_known, np.int8))
+    for part in predictions:
+        is_known = [Path(name) in known for name in part.names]
+        yield replace(part, y=np.array(is_known, np.int8))
 
 
 def rank(predictions: Iterable[Predictions], top: int) -> Ranked:

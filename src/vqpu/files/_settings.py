@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 import typing
@@ -99,11 +100,11 @@ def fit_settings(config: Path | None, options: dict[str, Any]) -> FitSettings:
     Parameters
     ----------
     config : Path or None
-        A TOML file with the names of :class:`FitSettings` and of the estimator's parameters.
+        A TOML or JSON file with the names of :class:`FitSettings` and of parameters.
     options : dict
         Those that were given on the command line.
     """
-    entries = {} if config is None else _named_as_options(_read_toml(config))
+    entries = {} if config is None else _named_as_options(_read_config(config))
     for name in entries:
         _check_name(name, str(config), _setting_names())
     try:
@@ -226,11 +227,17 @@ def _check_name(name: str, where: str, known: Sequence[str]) -> None:
     raise ParameterError(f"Unknown key {name!r} in {where}.{hint}")
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _read_config(path: Path) -> dict[str, Any]:
+    is_json = path.suffix.lower() == ".json"
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise InputError(f"{path} is too large for a file of settings.")
-        return tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        text = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} cannot be read as TOML: {text}.") from error
+        text = path.read_text("utf-8")
+        found: dict[str, Any] = json.loads(text) if is_json else tomllib.loads(text)
+    except (OSError, ValueError) as error:  # of decoding too
+        reason = getattr(error, "strerror", None) or error
+        kind = "JSON" if is_json else "TOML"
+        raise InputError(f"{path} cannot be read as {kind}: {reason}.") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{path} must hold an object of settings. It holds {found!r:.50}.")
+    return found

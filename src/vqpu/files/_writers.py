@@ -92,7 +92,7 @@ def write_predictions(
     """
     path, n_rows = Path(path), 0
     with writing(path) as file:
-        writer = _make_writer(path, file, [name_column, *COLUMNS, *_headers(name_column, keep)])
+        writer = _make_writer(path, file, headers(name_column, keep))
         try:
             for part in predictions:
                 writer.write(part)
@@ -105,10 +105,16 @@ def write_predictions(
     return n_rows
 
 
-def _headers(name_column: str, keep: Sequence[str]) -> list[str]:
-    """Return the headers of kept columns; one that is taken already is that of the input."""
-    taken = {name_column, *COLUMNS}
-    return [f"input_{name}" if name in taken else name for name in keep]
+def headers(name_column: str, keep: Sequence[str]) -> list[str]:
+    """Return the headers of a result; a kept column whose name is taken is that of the input.
+
+    Parameters
+    ----------
+    name_column : str
+    keep : sequence of str
+    """
+    own = [name_column, *COLUMNS]
+    return [*own, *(f"input_{name}" if name in own else name for name in keep)]
 
 
 def _make_writer(path: Path, file: BinaryIO, columns: list[str]) -> Writer:
@@ -184,7 +190,7 @@ class _ParquetRows:
         from pyarrow import parquet
 
         try:
-            arrays = _arrays(predictions)
+            arrays = arrow_columns(predictions)
         except UnicodeEncodeError as error:
             raise _no_unicode(predictions.names) from error
         table = pa.table(dict(zip(self._columns, arrays, strict=False)))
@@ -201,8 +207,13 @@ class _ParquetRows:
         self._writer.close()
 
 
-def _arrays(predictions: Predictions) -> list[Any]:
-    """Return names, labels, scores, probabilities, reasons and kept columns for Arrow."""
+def arrow_columns(predictions: Predictions) -> list[Any]:
+    """Return names, labels, scores, probabilities, reasons and kept columns for Arrow.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    """
     import pyarrow as pa
 
     ids = predictions.kept.get("")

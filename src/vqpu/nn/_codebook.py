@@ -168,13 +168,44 @@ class Codebook(nn.Module):
         rate : float
             Share of the way, in (0, 1].
         """
-        last = len(self.vectors) - 1
+        self.follow_sums(self.anchor_sums(vectors, codes, n_positive), rate)
+
+    @torch.no_grad()
+    def anchor_sums(self, vectors: Tensor, codes: Tensor, n_positive: int) -> Tensor:
+        """Return what :meth:`follow` needs of a batch; sums, so that parts of one can be added.
+
+        Parameters
+        ----------
+        vectors, codes, n_positive
+            As of :meth:`follow`.
+
+        Returns
+        -------
+        Tensor of shape (2, 2 p + 2)
+            For c_m and c_1: the sum of their vectors, that of their set, and both counts.
+        """
+        sums, last = [], len(self.vectors) - 1
         for index, own in ((last, vectors[:n_positive]), (0, vectors[n_positive:])):
             weight = (codes == index).to(vectors.dtype)
-            total = weight.sum()
             # A product instead of a masked mean: one pass, no copy of the vectors.
-            if total > 0:
-                mean = weight.flatten() @ vectors.flatten(0, 1) / total
-            else:
-                mean = own.mean(dim=(0, 1))
+            total = weight.flatten() @ vectors.flatten(0, 1)
+            counts = torch.stack([weight.sum(), weight.new_tensor(own.shape[:2].numel())])
+            sums.append(torch.cat([total, own.sum(dim=(0, 1)), counts]))
+        return torch.stack(sums)
+
+    @torch.no_grad()
+    def follow_sums(self, sums: Tensor, rate: float) -> None:
+        """Move c_1 and c_m as :meth:`follow` does.
+
+        Parameters
+        ----------
+        sums : Tensor of shape (2, 2 p + 2)
+            Of :meth:`anchor_sums`, of one batch or averaged over parts of it.
+        rate : float
+        """
+        dim = self.vectors.shape[1]
+        for index, (*_, n_vectors, n_own), row in zip(
+            (len(self.vectors) - 1, 0), sums.tolist(), sums, strict=True
+        ):
+            mean = row[:dim] / n_vectors if n_vectors > 0 else row[dim : 2 * dim] / n_own
             self.vectors[index] = torch.lerp(self.vectors[index], mean, rate)

@@ -7,9 +7,9 @@ from typing import Any
 
 from vqpu.errors import InputError
 from vqpu.files._decisions import read_decisions
-from vqpu.files._models import open_model
+from vqpu.files._models import model_digest, open_model
 from vqpu.review._queues import make_queues
-from vqpu.review._session import AUDIT_SEED, ReviewRequest, audit_of, model_digest, open_items
+from vqpu.review._session import AUDIT_SEED, ReviewRequest, audit_of, open_items
 
 
 def evaluate_decisions(

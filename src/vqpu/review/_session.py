@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -14,10 +13,9 @@ from vqpu.errors import InputError, UsageError
 from vqpu.files import Chunk, Notes
 from vqpu.files._decisions import Decision
 from vqpu.files._input_streams import known_label, open_input
-from vqpu.files._models import OpenedModel, open_model
+from vqpu.files._models import OpenedModel, model_digest, open_model
 from vqpu.files._ranking import known_files, with_known
-from vqpu.files._scoring import predictions_of
-from vqpu.persistence._bundle import MANIFEST
+from vqpu.files._scoring import Predictions, predictions_of
 from vqpu.priors._posterior import positive_probability
 from vqpu.report._training_sample import read_training_sample
 from vqpu.review._audit import AuditEstimate, estimate_audit
@@ -232,16 +230,6 @@ def open_review(request: ReviewRequest) -> Review:
     return Review(items, viewer, log, model.bundle.path.name)
 
 
-def model_digest(path: str | Path) -> str:
-    """Return the SHA-256 of a model's manifest, which lists those of its files.
-
-    Parameters
-    ----------
-    path : path
-    """
-    return hashlib.sha256((Path(path) / MANIFEST).read_bytes()).hexdigest()
-
-
 def open_items(model: OpenedModel, request: ReviewRequest) -> Items:
     """Return names, scores and known labels of an input, scored now or read from a file.
 
@@ -255,16 +243,22 @@ def open_items(model: OpenedModel, request: ReviewRequest) -> Items:
         return read_scores(
             request.scores, input_format.name_column, input_format.label, input_format.positive
         )
-    items = gather_items(predictions_of(model.estimator, _chunks(model, request, [])))
+    items = gather_items(_predictions(model, request))
     if not np.isfinite(items.scores).any():
         raise InputError(f"{request.input} has no sample that can be judged.")
     return items
 
 
-def _chunks(model: OpenedModel, request: ReviewRequest, keep: list[str]) -> Iterator[Chunk]:
+def _predictions(model: OpenedModel, request: ReviewRequest) -> Iterator[Predictions]:
     input_format = model.input_format
     known = known_files(input_format, Path(request.input), request.labels, request.file_column)
-    chunks = open_input(
+    predictions = predictions_of(model.estimator, _chunks(model, request, []))
+    return with_known(predictions, known) if known else predictions
+
+
+def _chunks(model: OpenedModel, request: ReviewRequest, keep: list[str]) -> Iterator[Chunk]:
+    input_format = model.input_format
+    return open_input(
         input_format,
         request.input,
         id_column=request.id_column,
@@ -274,7 +268,6 @@ def _chunks(model: OpenedModel, request: ReviewRequest, keep: list[str]) -> Iter
         notes=Notes(),
         features=request.features,
     )
-    return with_known(chunks, known) if known else chunks
 
 
 def _text_columns(model: OpenedModel) -> list[str]:

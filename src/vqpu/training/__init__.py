@@ -16,6 +16,11 @@ from vqpu.training._optimizers import OPTIMIZERS as OPTIMIZERS
 from vqpu.training._optimizers import WeightAverage as WeightAverage
 from vqpu.training._optimizers import resolve_optimizer as resolve_optimizer
 from vqpu.training._progress import progress_reporter as progress_reporter
+from vqpu.training._ranks import ALONE as ALONE
+from vqpu.training._ranks import Ranks as Ranks
+from vqpu.training._ranks import SharedCheckpoints as SharedCheckpoints
+from vqpu.training._ranks import joined_ranks as joined_ranks
+from vqpu.training._ranks import was_restarted as was_restarted
 from vqpu.training._snapshots import Changing as Changing
 from vqpu.training._stage import FitContext as FitContext
 from vqpu.training._stage import Stage as Stage

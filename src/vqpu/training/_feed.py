@@ -12,6 +12,7 @@ from vqpu.base._seeding import Stream, derive_seed, seed_torch, torch_generator
 from vqpu.base._source import ArraySource
 from vqpu.base._split import BalancedBatches, PlainBatches, Split
 from vqpu.nn import Augmentation
+from vqpu.training._ranks import ALONE, RankBatches, Ranks
 
 
 class Feed(NamedTuple):
@@ -20,14 +21,14 @@ class Feed(NamedTuple):
     Attributes
     ----------
     source : ArraySource
-    batches : BalancedBatches or PlainBatches
+    batches : BalancedBatches, PlainBatches or RankBatches
     augmentation : Augmentation
     seed : int
     device : torch.device
     """
 
     source: ArraySource
-    batches: BalancedBatches | PlainBatches
+    batches: BalancedBatches | PlainBatches | RankBatches
     augmentation: Augmentation
     seed: int
     device: torch.device
@@ -53,6 +54,7 @@ def make_feeds(
     seed: int,
     device: torch.device,
     is_natural: bool = False,
+    ranks: Ranks = ALONE,
 ) -> list[Feed]:
     """Return a feed of balanced batches for every member, each with a seed of its own.
 
@@ -67,13 +69,19 @@ def make_feeds(
     device : torch.device
     is_natural : bool
         Whether a batch has as many labelled positives as their share of all samples instead.
+    ranks : Ranks
+        Of several, each has its own part of every batch, and its own augmentation and dropout.
     """
     feeds = []
     for member in range(split.n_members):
         own_seed = derive_seed(seed, Stream.MEMBER, member)
         sets, negatives = split.training_sets(member), split.training_negatives(member)
         batches = BalancedBatches(*sets, batch_size, own_seed, negatives, is_natural=is_natural)
-        feeds.append(Feed(source, batches, augmentation, own_seed, device))
+        if ranks.size == 1:
+            feeds.append(Feed(source, batches, augmentation, own_seed, device))
+            continue
+        rank_seed = derive_seed(own_seed, Stream.RANK, ranks.rank)
+        feeds.append(Feed(source, RankBatches(batches, ranks), augmentation, rank_seed, device))
     return feeds
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import torch
 from torch import Tensor
 
 from vqpu.errors import NonFiniteLossError
 from vqpu.training._history import History, Row
+from vqpu.training._ranks import ALONE, Ranks
 from vqpu.training._snapshots import Changing, Snapshots
 from vqpu.training._stopping import BestCheck
 
@@ -26,6 +27,14 @@ class Objective(Protocol):
 
     def changing(self) -> Changing:
         """Return what its steps change, the loop's optimiser apart: what a checkpoint holds."""
+
+
+@runtime_checkable
+class RankedObjective(Protocol):
+    """An objective that several processes can take steps of together."""
+
+    def shared(self) -> list[Tensor]:
+        """Return what ranks average at every step besides gradients, once there is a loss."""
 
 
 SCHEDULES = ("cosine", "constant")
@@ -56,6 +65,7 @@ def train(
     rate_factor: Callable[[int], float],
     check: Callable[[int, dict[str, float]], bool],
     first_step: int = 0,
+    ranks: Ranks = ALONE,
 ) -> None:
     """Take optimisation steps and hand over to ``check`` at intervals, until it says stop.
 
@@ -74,6 +84,7 @@ def train(
         True to stop.
     first_step : int
         Steps that were taken before, up to a check.
+    ranks : Ranks
 
     Raises
     ------
@@ -86,7 +97,7 @@ def train(
     for step in range(first_step, max_steps):
         for group, rate in zip(optimizer.param_groups, base_rates, strict=True):
             group["lr"] = rate * rate_factor(step)
-        for name, value in take_step(objective, optimizer, step).items():
+        for name, value in take_step(objective, optimizer, step, ranks).items():
             sums[name] = sums.get(name, 0.0) + value
         n_summed += 1
         if (step + 1) % check_every == 0 or step + 1 == max_steps:
@@ -145,6 +156,7 @@ def train_with_checks(
     snapshots: Snapshots | None = None,
     keeps_best: bool = False,
     seconds_before: float = 0.0,
+    ranks: Ranks = ALONE,
 ) -> TrainingResult:
     """Train with a check now and then, and keep the best one.
 
@@ -167,6 +179,8 @@ def train_with_checks(
         Whether Ctrl-C ends training with the best check so far, if there is one.
     seconds_before : float
         What the column of seconds counts from.
+    ranks : Ranks
+        The first one's rows are those of all, so that all stop at the same check.
     """
     history, n_steps, is_over = History(), 0, False
     if snapshots is not None:
@@ -180,6 +194,7 @@ def train_with_checks(
         n_steps, row = step, make_row(step, terms)
         if "seconds" in row:
             row["seconds"] += seconds_before
+        row = ranks.agreed(row)
         history.append(row)
         report(step, row)
         stops = rule.update(row, state)
@@ -198,6 +213,7 @@ def train_with_checks(
                 rate_factor=lambda step: learning_rate_factor(schedule, step, max_steps),
                 check=check,
                 first_step=n_steps,
+                ranks=ranks,
             )
     except KeyboardInterrupt:
         if not keeps_best or rule.best_check < 0:
@@ -209,12 +225,51 @@ def train_with_checks(
 
 
 def take_step(
-    objective: Objective, optimizer: torch.optim.Optimizer, step: int
+    objective: Objective, optimizer: torch.optim.Optimizer, step: int, ranks: Ranks = ALONE
 ) -> dict[str, float]:
     """Take step ``step`` (from 0) and return its terms; a loss that is not finite raises."""
     loss, terms = objective.loss(step)
-    values = descend(optimizer, loss, terms, step)
+    if ranks.size == 1:
+        values = descend(optimizer, loss, terms, step)
+    else:
+        assert isinstance(objective, RankedObjective)
+        shared = objective.shared()
+        values = descend_together(ranks, optimizer, loss, terms, step, shared)
     objective.after_step(step)
+    return values
+
+
+def descend_together(
+    ranks: Ranks,
+    optimizer: torch.optim.Optimizer,
+    loss: Tensor,
+    terms: dict[str, Tensor],
+    step: int,
+    shared: list[Tensor],
+) -> dict[str, float]:
+    """Take one step with the mean gradient of all ranks; return the mean of their terms.
+
+    One message a step carries gradients, ``shared`` and terms, so that all ranks move alike, and
+    all stop where the loss of one of them is not finite.
+
+    Parameters
+    ----------
+    ranks : Ranks
+    optimizer, loss, terms, step
+        As in :func:`descend`.
+    shared : list of Tensor
+        What else is averaged, in place.
+    """
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    every = [one for group in optimizer.param_groups for one in group["params"]]
+    gradients = [one.grad for one in every if one.grad is not None]
+    means = torch.stack([loss.detach(), *(term.detach() for term in terms.values())]).float()
+    ranks.average([*gradients, *shared, means])
+    total, *others = means.tolist()
+    values = dict(zip(terms, others, strict=True))
+    _check_finite(total, values, step)
+    optimizer.step()
     return values
 
 
@@ -236,15 +291,19 @@ def descend(
         From 0, for the message.
     """
     values = {name: float(term.detach()) for name, term in terms.items()}
-    if not math.isfinite(float(loss.detach())):
-        raise NonFiniteLossError(
-            f"The loss is not finite at step {step + 1} ({_describe(values)}); training stopped "
-            "before this step. Try a smaller learning_rate, and look for extreme values in X."
-        )
+    _check_finite(float(loss.detach()), values, step)
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     return values
+
+
+def _check_finite(loss: float, values: dict[str, float], step: int) -> None:
+    if not math.isfinite(loss):
+        raise NonFiniteLossError(
+            f"The loss is not finite at step {step + 1} ({_describe(values)}); training stopped "
+            "before this step. Try a smaller learning_rate, and look for extreme values in X."
+        )
 
 
 def _describe(values: dict[str, float]) -> str:

@@ -14,6 +14,7 @@ from vqpu.persistence._checkpoints import CheckpointFolder
 from vqpu.training._history import Callback, CheckResult, Row
 from vqpu.training._loop import Objective, TrainingResult, train_with_checks
 from vqpu.training._progress import progress_reporter
+from vqpu.training._ranks import ALONE, Ranks
 from vqpu.training._snapshots import Changing, Snapshots
 from vqpu.training._stopping import BestCheck
 
@@ -38,6 +39,8 @@ class FitContext(NamedTuple):
     keeps_best : bool
         Whether Ctrl-C ends training with the best check so far, if there is one.
     verbose : int
+    ranks : Ranks
+        The processes that train together.
     """
 
     source: ArraySource
@@ -50,6 +53,7 @@ class FitContext(NamedTuple):
     checkpoints: CheckpointFolder | None = None
     keeps_best: bool = False
     verbose: int = 0
+    ranks: Ranks = ALONE
 
 
 class Budget(NamedTuple):
@@ -153,6 +157,7 @@ def run_stage(context: FitContext, stage: Stage) -> TrainingResult:
             snapshots=_snapshots(context, stage),
             keeps_best=context.keeps_best and stage.is_final,
             seconds_before=stage.seconds_before,
+            ranks=context.ranks,
         )
 
 

@@ -9,4 +9,5 @@ from vqpu.trees._growing import Binned as Binned
 from vqpu.trees._growing import Growth as Growth
 from vqpu.trees._growing import GrowthSettings as GrowthSettings
 from vqpu.trees._growing import Task as Task
+from vqpu.trees._growing import arrays_of_texts as arrays_of_texts
 from vqpu.trees._scoring import TreeScorer as TreeScorer

@@ -157,15 +157,28 @@ class Growth:
                 )
         return found
 
+    def texts(self, n_trees: int) -> list[str]:
+        """Return the first trees of every member as LightGBM writes them."""
+        return [booster.model_to_string(num_iteration=n_trees) for booster in self._boosters]
+
     def arrays(self, n_trees: int) -> TreeArrays:
         """Return the first trees of every member, those that ended earlier filled up with zeros."""
-        members = [
-            read_trees(booster.model_to_string(num_iteration=n_trees)) for booster in self._boosters
-        ]
-        longest = max(1, max(map(len, members)))
-        empty = constant_tree(0.0)
-        filled = [trees + [empty] * (longest - len(trees)) for trees in members]
-        return join_trees([tree for step in zip(*filled, strict=True) for tree in step])
+        return arrays_of_texts(self.texts(n_trees))
+
+
+def arrays_of_texts(texts: Sequence[str]) -> TreeArrays:
+    """Return the trees of several members, those that ended earlier filled up with zeros.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        Of :meth:`Growth.texts`.
+    """
+    members = [read_trees(text) for text in texts]
+    longest = max(1, max(map(len, members)))
+    empty = constant_tree(0.0)
+    filled = [trees + [empty] * (longest - len(trees)) for trees in members]
+    return join_trees([tree for step in zip(*filled, strict=True) for tree in step])
 
 
 def _keep_quiet() -> None:

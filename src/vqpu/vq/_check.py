@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,13 +48,30 @@ class Checker(NamedTuple):
         """Return the check after ``step`` steps with the mean ``terms`` since the last one."""
         folded = fold_network(self.network)  # a check costs a twentieth of an epoch, not a tenth
 
-        def encode(indices: NDArray[np.int64]) -> Encodings:
-            source, device = self.context.source, self.context.device
-            return folded.encode(source, indices, device, search=nearest_code_pruned)
-
+        search = partial(folded.encode, search=nearest_code_pruned)
+        encode = partial(encode_together, self.context, search)
         seen = measure(self.context, self.split, self.variant, self.shares, encode)
         row = self.rows(step, terms, seen.columns)
         return CheckResult(row, 0, folded, self.context.device, seen.rule, seen.held_out)
+
+
+def encode_together(
+    context: FitContext, encode: Callable[..., Encodings], indices: NDArray[np.int64]
+) -> Encodings:
+    """Return the encodings of some samples, each rank's share gathered from it.
+
+    Parameters
+    ----------
+    context : FitContext
+    encode : callable
+        Of source, indices and device.
+    indices : ndarray of int, shape (n,)
+    """
+    ranks, n = context.ranks, len(indices)
+    if ranks.size == 1 or n < ranks.size:
+        return encode(context.source, indices, context.device)
+    own = encode(context.source, ranks.own_part(indices), context.device)
+    return Encodings(*(ranks.gathered(part, n) for part in own))
 
 
 class Measured(NamedTuple):

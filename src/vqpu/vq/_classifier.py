@@ -44,14 +44,29 @@ from vqpu.estimators._validation import (
 from vqpu.nn import Codebook, TableInputs
 from vqpu.priors._mixture import Cells, Interval, ends_of, shares_between
 from vqpu.priors._posterior import Posterior, positive_probability, theoretical_alpha
-from vqpu.training import SIGNALS, Callback, FitContext, History, resolve_optimizer
+from vqpu.training import (
+    ALONE,
+    SIGNALS,
+    Callback,
+    FitContext,
+    History,
+    Ranks,
+    resolve_optimizer,
+)
 from vqpu.trees import TreeSizes
 from vqpu.vq._check import fold_network
 from vqpu.vq._clusters import Clusters
 from vqpu.vq._decision_rule import DECISIONS, DecisionRule, report_trouble
 from vqpu.vq._explanation import TreeExplainerMixin
 from vqpu.vq._network import Encodings, VQNetwork, blank_codebook
-from vqpu.vq._rounds import FitResult, TrainRound, VQSettings, run_rounds, train_networks
+from vqpu.vq._rounds import (
+    FitResult,
+    TrainRound,
+    VQSettings,
+    check_ranks,
+    run_rounds,
+    train_networks,
+)
 from vqpu.vq._time_limit import Freedom, within_seconds
 from vqpu.vq._tree_network import TreeNetwork, blank_tree_network
 from vqpu.vq._tree_rounds import (
@@ -319,6 +334,7 @@ class VQKMeansClassifier(
         groups: ArrayLike | None = None,
         known_negatives: ArrayLike | None = None,
         confirmed_positives: ArrayLike | None = None,
+        ranks: Ranks = ALONE,
     ) -> Self:
         """Train the encoder, cluster the unlabelled samples and name the positive cluster.
 
@@ -351,17 +367,22 @@ class VQKMeansClassifier(
             it found ``known_negatives``. They are trained on as others are, but whoever reviews
             the top of a list finds the easy ones: alpha and the border are estimated as if they
             were unlabelled still, and then corrected by all labels of the review.
+        ranks : Ranks
+            The processes that train together, each with the same X and y: of
+            :func:`vqpu.distributed.joined_ranks` under torchrun.
 
         Returns
         -------
         self : VQKMeansClassifier
         """
         self._check_parameters()
-        request = FitRequest(callback, checkpoint_dir, on_interrupt, groups)
+        request = FitRequest(callback, checkpoint_dir, on_interrupt, groups, ranks)
         request.check()
         source, labels = check_training_data(self, X, y)
         known = check_known_labels(known_negatives, confirmed_positives, labels.is_positive)
         settings = self._settings(source)
+        if ranks.size > 1:
+            check_ranks(settings, labels.is_positive, ranks, self.max_seconds)
         with opened_fit(
             self, source, labels, settings.spec, request, holdout=self.holdout, known=known
         ) as context:

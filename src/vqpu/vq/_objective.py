@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from vqpu.nn import EncoderEnsemble, equation_1, gaussian_kl_loss, nearest_code_pruned, target_loss
 from vqpu.training import OPTIMIZERS, Changing, Feed, WeightAverage, encode_batches
@@ -72,7 +73,7 @@ class VQObjective:
         self.network, self.average, self.feeds = network, average, feeds
         self._shares = shares
         self._update, self._rate = codebook_update, codebook_rate
-        self._last: tuple[Tensor, Tensor, int] | None = None
+        self._sums: Tensor | None = None
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss of step ``step`` and its named terms."""
@@ -87,9 +88,22 @@ class VQObjective:
     def after_step(self, step: int) -> None:
         """Average the weights and let the codes follow the encodings."""
         self.average.update(step + 1)
-        if self._update == "follow" and self._last is not None:
-            vectors, codes, n_positive = self._last
-            self.network.codebook.follow(vectors, codes, n_positive, self._rate)
+        if self._sums is not None:
+            self.network.codebook.follow_sums(self._sums, self._rate)
+
+    def shared(self) -> list[Tensor]:
+        """Return what ranks average besides gradients: running moments, and what codes follow.
+
+        Every rank normalises by the moments of its own part of the batch.
+        """
+        norms = [one for one in self.network.encoder.modules() if isinstance(one, _BatchNorm)]
+        moments = [
+            moment
+            for norm in norms
+            for moment in (norm.running_mean, norm.running_var)
+            if moment is not None
+        ]
+        return moments if self._sums is None else [*moments, self._sums]
 
     def changing(self) -> Changing:
         """Return what the steps change: network and average."""
@@ -115,7 +129,8 @@ class VQObjective:
         book = self.network.codebook
         codes = nearest_code_pruned(vectors, book.vectors)
         quantized = torch.nn.functional.embedding(codes, book.vectors)
-        self._last = (vectors.detach(), codes, n_positive)
+        if self._update == "follow":
+            self._sums = book.anchor_sums(vectors.detach(), codes, n_positive)
         terms = equation_1(
             vectors[:n_positive],
             vectors[n_positive:],

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vqpu.base._seeding import Stream, derive_seed, seed_torch, torch_generator
 from vqpu.base._split import Split
+from vqpu.errors import ParameterError
 from vqpu.estimators._encoder import EncoderSpec, make_ensemble
 from vqpu.nn import Augmentation
 from vqpu.priors._mixture import Mixture, Shares, fit_mixture
@@ -24,6 +25,7 @@ from vqpu.priors._posterior import (
 )
 from vqpu.training import (
     FitContext,
+    Ranks,
     RowMaker,
     Stage,
     StoppingRule,
@@ -34,7 +36,7 @@ from vqpu.training import (
     run_stage,
 )
 from vqpu.trees import GrowthSettings
-from vqpu.vq._check import Checker, fold_network
+from vqpu.vq._check import Checker, encode_together, fold_network
 from vqpu.vq._clusters import find_clusters
 from vqpu.vq._decision_rule import DecisionRule, HeldOut, fit_decision_rule
 from vqpu.vq._known_labels import fit_known_rule
@@ -47,6 +49,7 @@ Floats = NDArray[np.float64]
 
 # Labelled positives with which best bin and the mixture count alike.
 _POSITIVES_OF_EVEN_WEIGHT = 50
+_FEWEST_OF_A_RANK = 8  # some are held out, and batch norm needs two in every part of a batch
 
 
 class VQSettings(NamedTuple):
@@ -180,8 +183,47 @@ def run_rounds(
         if training.interrupted:  # a finished round knows more than half of the next
             return [*finished[:-1], finished[-1].ended_by_user()] if finished else [result]
         finished.append(result)
-        this = this.following(settings.variant.rounds, result.unlabeled_log_odds)
+        log_odds = context.ranks.agreed_array(result.unlabeled_log_odds)
+        this = this.following(settings.variant.rounds, log_odds)
     return finished
+
+
+def check_ranks(
+    settings: VQSettings, is_positive: NDArray[np.bool_], ranks: Ranks, max_seconds: float | None
+) -> None:
+    """Raise unless several processes can train together what the settings say.
+
+    Parameters
+    ----------
+    settings : VQSettings
+    is_positive : ndarray of bool, shape (n,)
+    ranks : Ranks
+    max_seconds : float or None
+        The classifier's parameter.
+    """
+    if max_seconds is not None:
+        raise ParameterError(
+            "max_seconds measures the speed of one process. Give max_steps with several instead."
+        )
+    if settings.trees is not None:
+        if settings.spec.n_members < ranks.size:
+            raise ParameterError(
+                f"{settings.spec.n_members} members of trees cannot be shared out to {ranks.size} "
+                "processes. Use at most one process a member."
+            )
+        return
+    if settings.batch_size % (2 * ranks.size):
+        raise ParameterError(
+            f"batch_size must be a multiple of {2 * ranks.size} for {ranks.size} processes, which "
+            f"take equal parts of both halves. Got {settings.batch_size} instead."
+        )
+    n_positive = int(is_positive.sum())
+    smaller = min(n_positive, len(is_positive) - n_positive)
+    if smaller < _FEWEST_OF_A_RANK * ranks.size:
+        raise ParameterError(
+            f"The smaller set has {smaller} samples, too few to be shared out to {ranks.size} "
+            "processes. Use fewer: one is quick with so few samples."
+        )
 
 
 def train_networks(
@@ -287,6 +329,7 @@ def make_objective(context: FitContext, settings: VQSettings, this: Round) -> VQ
         augmentation=settings.augmentation,
         seed=seed,
         device=device,
+        ranks=context.ranks,
     )
     return VQObjective(
         network,
@@ -330,7 +373,7 @@ def _conclude(
     """Cluster all unlabelled samples with the chosen network, fit the rule on held-out ones."""
     network = fold_network(training.state) if settings.trees is None else training.state
     samples = split.every_set()
-    positive, unlabeled = (network.encode(context.source, part, context.device) for part in samples)
+    positive, unlabeled = (encode_together(context, network.encode, part) for part in samples)
     clusters = find_clusters(
         unlabeled.representation,
         positive.representation,
@@ -349,7 +392,7 @@ def _conclude(
         rule = fit_decision_rule(decision, clusters, held_out, alpha)
     else:
         known = np.flatnonzero(split.known.is_negative)
-        negative = network.encode(context.source, known, context.device)
+        negative = encode_together(context, network.encode, known)
         # A review empties a part of U: what is left says nothing of the share before it.
         share_before = share_of if settings.shares is not None else _best_bin
         rule = fit_known_rule(decision, clusters, every, negative, share_before)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,13 +21,22 @@ from vqpu.training import (
     CheckResult,
     FitContext,
     History,
+    Ranks,
     Row,
     RowMaker,
     StoppingRule,
     TrainingResult,
     progress_reporter,
 )
-from vqpu.trees import Binned, Growth, GrowthSettings, Task, TreeArrays, mean_of_trees
+from vqpu.trees import (
+    Binned,
+    Growth,
+    GrowthSettings,
+    Task,
+    TreeArrays,
+    arrays_of_texts,
+    mean_of_trees,
+)
 from vqpu.vq._check import Measured, measure
 from vqpu.vq._network import Encodings, draw_codebook
 from vqpu.vq._rounds import Round, VQSettings, title_of
@@ -219,6 +229,7 @@ class TreeRounds:
                 while not stops and growing.n_trees < settings.max_steps:
                     row = self._next_check(growing, rows)
                     row["seconds"] += 0.0 if last_row is None else last_row["seconds"]
+                    row = context.ranks.agreed(row)
                     history.append(row)
                     report(growing.n_trees, row)
                     stops = rule.update(row, growing.chosen) or growing.growth.is_grown
@@ -243,9 +254,12 @@ class TreeRounds:
         growing.grow(min(every, most - growing.n_trees))
         seen, terms = growing.check()
         row = rows(growing.n_trees, terms, seen.columns)
-        if context.callback is not None:  # trees are taken out of the boosters for it alone
+        # Trees are taken out of the boosters for the callback alone: by all ranks, for the first's.
+        if context.ranks.any(context.callback is not None):
             network = self._network(growing, growing.chosen)
-            context.callback(CheckResult(row, 0, network, context.device, seen.rule, seen.held_out))
+            check = CheckResult(row, 0, network, context.device, seen.rule, seen.held_out)
+            if context.callback is not None:
+                context.callback(check)
         return row
 
     def _network(self, growing: _Growing, chosen: Chosen) -> TreeNetwork:
@@ -267,13 +281,38 @@ class TreeRounds:
             generator=torch_generator(self._context.seed, Stream.CODEBOOK),
         ).requires_grad_(False)
 
-    def _make_growth(self, this: Round) -> Growth:
+    def _make_growth(self, this: Round) -> Growth | _SharedGrowth:
         source, settings = self._context.source, self._settings.trees
         assert settings is not None
         if self._binned is None:
             self._binned = Binned(source.rows(), source.categories, settings)
-        tasks = [_task(this, self._context.seed, member) for member in range(self._n_members)]
-        return Growth(self._binned, tasks)
+        ranks, members = self._context.ranks, np.arange(self._n_members)
+        own = ranks.own_part(members).tolist()
+        growth = Growth(self._binned, [_task(this, self._context.seed, one) for one in own])
+        return growth if ranks.size == 1 else _SharedGrowth(growth, ranks, len(members))
+
+
+class _SharedGrowth:
+    """Members that grow in several processes, each in one of them; gathered where looked at."""
+
+    def __init__(self, own: Growth, ranks: Ranks, n_members: int) -> None:
+        self._own, self._ranks, self._n_members = own, ranks, n_members
+
+    @property
+    def is_grown(self) -> bool:
+        return not self._ranks.any(not self._own.is_grown)
+
+    def grow(self, n_trees: int) -> None:
+        self._own.grow(n_trees)
+
+    def outputs(self, rows: Any, first: int, n_trees: int) -> Floats:
+        own = self._own.outputs(rows, first, n_trees)
+        return self._ranks.gathered(own.T, self._n_members).T
+
+    def arrays(self, n_trees: int) -> TreeArrays:
+        own = json.dumps(self._own.texts(n_trees)).encode()
+        every = map(json.loads, self._ranks.gathered_bytes(own))
+        return arrays_of_texts([text for texts in every for text in texts])
 
 
 class Chosen(NamedTuple):
@@ -299,7 +338,7 @@ class _Growing:
         context: FitContext,
         settings: VQSettings,
         this: Round,
-        growth: Growth,
+        growth: Growth | _SharedGrowth,
         codebook: Codebook,
     ) -> None:
         self._context, self._variant, self._round = context, settings.variant, this

@@ -74,6 +74,10 @@ class Notes:
             if len(known) < _MOST_EXAMPLES and example[:_LONGEST] not in known:
                 known.append(example[:_LONGEST])
 
+    def to_plain(self) -> list[list[Any]]:
+        """Return columns, kinds, counts and examples, ready for JSON and for :meth:`add`."""
+        return [[*key, count, self._examples[key]] for key, count in self._counts.items()]
+
     @property
     def counts(self) -> dict[str, dict[str, int]]:
         """Counts by kind and column, ready for JSON."""

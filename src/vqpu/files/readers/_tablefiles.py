@@ -47,7 +47,11 @@ class TableFile(Protocol):
 
 
 def open_table(
-    path: str | Path, *, text: Sequence[str] = (), kinds: Mapping[str, str] | None = None
+    path: str | Path,
+    *,
+    text: Sequence[str] = (),
+    kinds: Mapping[str, str] | None = None,
+    row_groups: range | None = None,
 ) -> TableFile:
     """Open a table by its ending, or a folder of tables as one.
 
@@ -59,6 +63,8 @@ def open_table(
     kinds : mapping or None
         Kinds of columns where they are known, so that CSV values are read as in training:
         "number", "boolean", and all others as text.
+    row_groups : range or None
+        Of a Parquet file: only these of its row groups.
     """
     path = Path(path)
     parts = table_parts(path)
@@ -70,7 +76,10 @@ def open_table(
         raise InputError(f"{path} is no table: expected one of {', '.join(TABLE_ENDINGS)}.")
     require_pyarrow()
     try:
-        table = _opened(path, ending, text, kinds or {})
+        if row_groups is not None:
+            table: TableFile = ParquetFile(path, row_groups)
+        else:
+            table = _opened(path, ending, text, kinds or {})
         check_names(path, table.schema.names)  # damaged names may be no text
     except VqpuError:
         raise
@@ -85,7 +94,7 @@ def _opened(path: Path, ending: str, text: Sequence[str], kinds: Mapping[str, st
     from vqpu.files.readers._jsonfile import JsonFile
 
     if ending == ".parquet":
-        return _ParquetFile(path)
+        return ParquetFile(path)
     if ending in (".csv", ".tsv"):
         return CsvFile(path, text, kinds)
     if ending == ".xlsx":
@@ -142,21 +151,27 @@ class _Parts:
             yield from table.batches(columns, rows)
 
 
-class _ParquetFile:
+class ParquetFile:
     """Read a batch at a time; a row group whose pages may unpack to far too much is refused.
 
     The size is that of the row group as a whole: pyarrow's view of a damaged column may end the
     process (``test_mutated_files__read_or_refused__never_a_crash``).
+
+    Attributes
+    ----------
+    group_rows : list of int
+        Rows of every row group.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, row_groups: range | None = None) -> None:
         from pyarrow import parquet
 
-        self.path = path
+        self.path, self._row_groups = path, row_groups
         with parquet.ParquetFile(path) as file:
             self.schema = file.schema_arrow
             check_width(path, file.metadata.num_columns)
             groups = [*map(file.metadata.row_group, range(file.metadata.num_row_groups))]
+        self.group_rows = [group.num_rows for group in groups]
         sizes = [(group.total_byte_size, max(1, group.num_rows)) for group in groups]
         largest = max((size for size, _ in sizes), default=0)
         _check_unpacked(path, largest, _GROUP_RATIO, "smaller row groups")
@@ -178,7 +193,10 @@ class _ParquetFile:
             self.path, read_dictionary=text, buffer_size=1 << 16, pre_buffer=False
         ) as file:
             most = min(rows, self._most_rows)
-            yield from file.iter_batches(most, columns=list(columns), use_threads=False)
+            groups = None if self._row_groups is None else [*self._row_groups]
+            yield from file.iter_batches(
+                most, row_groups=groups, columns=list(columns), use_threads=False
+            )
 
 
 class _FeatherFile:

@@ -152,6 +152,8 @@ def iter_table(
     keep: Sequence[str] = (),
     missing: str = "keep",
     notes: Notes | None = None,
+    row_groups: range | None = None,
+    first_row: int | None = None,
 ) -> Iterator[Chunk]:
     """Encode a table chunk by chunk as in training; columns may stand in any order.
 
@@ -169,6 +171,10 @@ def iter_table(
         Whether missing values end the stream.
     notes : Notes or None
         Takes the counts of cells that are not as in training.
+    row_groups : range or None
+        Of a Parquet file: only these of its row groups.
+    first_row : int or None
+        For a part of a larger table: the number of its first row. A part may have none.
 
     Yields
     ------
@@ -178,9 +184,45 @@ def iter_table(
     roles = _Roles(label, positive, id_column, tuple(keep))
     Wishes(missing=missing).check([])
     kinds = _kinds_to_read(plan) | dict.fromkeys([*roles.names, *keep], "text")
-    table = open_table(path, kinds=kinds)
+    table = open_table(path, kinds=kinds, row_groups=row_groups)
     check_columns(table.schema.names, [*plan.names, *roles.names, *keep])
-    return _encoded(table, plan, roles, Notes() if notes is None else notes, missing=missing)
+    notes = Notes() if notes is None else notes
+    return _encoded(
+        table,
+        plan,
+        roles,
+        notes,
+        start=first_row or 0,
+        missing=missing,
+        may_be_empty=first_row is not None,
+    )
+
+
+class _Held:
+    """An Arrow table in memory as a :class:`TableFile`."""
+
+    def __init__(self, table: Any) -> None:
+        self.path, self.schema, self._table = Path("the batch"), table.schema, table
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        yield from self._table.select(list(columns)).to_batches(max_chunksize=rows)
+
+
+def iter_arrow(
+    table: Any, plan: ColumnPlan, *, id_column: str | None = None, keep: Sequence[str] = ()
+) -> Iterator[Chunk]:
+    """Encode an Arrow table in memory as :func:`iter_table` does one on disk.
+
+    Parameters
+    ----------
+    table : pyarrow.Table
+        It may have no rows.
+    plan, id_column, keep
+        As in :func:`iter_table`.
+    """
+    roles = _Roles(id_column=id_column, keep=tuple(keep))
+    check_columns(table.schema.names, [*plan.names, *roles.names, *keep])
+    return _encoded(_Held(table), plan, roles, Notes(), may_be_empty=True)
 
 
 def table_columns(path: str | Path) -> list[str]:
@@ -268,6 +310,7 @@ def _encoded(
     start: int = 0,
     missing: str = "keep",
     words: set[str] | None = None,
+    may_be_empty: bool = False,
 ) -> Iterator[Chunk]:
     columns = list(dict.fromkeys([*plan.names, *roles.names, *roles.keep]))
     next_row = start
@@ -286,7 +329,7 @@ def _encoded(
                 words.update(some_words(values))
         next_row += batch.num_rows
         yield Chunk(with_plan(X, plan), names, y, (), kept)
-    if next_row == start:
+    if next_row == start and not may_be_empty:
         raise InputError(f"{table.path} has no rows.")
 
 

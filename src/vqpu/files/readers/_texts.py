@@ -120,6 +120,8 @@ def iter_text_column(
     label: str | None = None,
     positive: Any = None,
     keep: Sequence[str] = (),
+    row_groups: range | None = None,
+    first_row: int | None = None,
 ) -> Iterator[TextRows]:
     """Give the texts of a table's column, about a thousand rows at a time.
 
@@ -128,7 +130,7 @@ def iter_text_column(
     path : path
         As of ``read_table``.
     column : str
-    id_column, label, positive, keep
+    id_column, label, positive, keep, row_groups, first_row
         As in ``iter_table``.
 
     Yields
@@ -137,9 +139,9 @@ def iter_text_column(
     """
     roles = [name for name in (id_column, label) if name is not None]
     names = list(dict.fromkeys([column, *roles, *keep]))
-    table = open_table(path, kinds=dict.fromkeys(names, "text"))
+    table = open_table(path, kinds=dict.fromkeys(names, "text"), row_groups=row_groups)
     check_columns(table.schema.names, names)
-    next_row = 0
+    next_row = first_row or 0
     for batch in stream(table, names, _WIDTH):
         with understood(table.path):
             texts = _texts(column, batch.column(column))
@@ -152,7 +154,7 @@ def iter_text_column(
         y = None if labels is None else is_positive(str(label), positive, labels)
         yield TextRows(texts, named, y, [] if labels is None else some_words(labels), kept)
         next_row += batch.num_rows
-    if not next_row:
+    if not next_row and first_row is None:
         raise InputError(f"{path} has no rows.")
 
 

@@ -1,0 +1,283 @@
+"""``predict``, ``rank`` and ``evaluate`` on Ray: an input in parts, each scored by some worker."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vqpu.base._parameters import check_integer
+from vqpu.distributed._part_files import read_part
+from vqpu.distributed._parts_folder import (
+    MANIFEST,
+    Record,
+    finish,
+    opened_folder,
+    read_record,
+    remove,
+)
+from vqpu.distributed._ray import Cluster, opened_cluster, require_ray
+from vqpu.distributed._scorer import Scorer
+from vqpu.distributed._worker import Job, count_part, score_part, versions
+from vqpu.errors import EngineError, InputError, OutputError, UsageError
+from vqpu.files import Notes
+from vqpu.files._engine import Reading
+from vqpu.files._input_parts import InputPart, cut_input, number_parts
+from vqpu.files._input_streams import WHOLE, open_input
+from vqpu.files._models import OpenedModel, model_digest, open_model
+from vqpu.files._prediction import Written
+from vqpu.files._scoring import Predictions
+
+
+class RayEngine(NamedTuple):
+    """Scores an input on Ray; the same answers as in one process, bit for bit.
+
+    Attributes
+    ----------
+    address : str or None
+        Of the cluster; None: one on this machine.
+    workers : int or None
+        Parts at the same time; None: as many as the cluster has CPUs.
+    folder : path
+        Where parts lie until they are gathered, seen by all workers. A job that was stopped finds
+        them there again.
+    samples : int or None
+        About how many a part has.
+    """
+
+    address: str | None = None
+    workers: int | None = None
+    folder: str | Path = "."
+    samples: int | None = None
+
+    def __call__(
+        self, model: OpenedModel, path: str | Path, reading: Reading, notes: Notes
+    ) -> Iterator[Predictions]:
+        """Give the predictions for an input, in its order, once all parts are scored.
+
+        Parameters
+        ----------
+        model, path, reading, notes
+            As of :class:`vqpu.files._engine.Engine`.
+        """
+        plan = self._plan(model, path, reading, ".arrow")
+        name = hashlib.sha256(json.dumps(plan.identity).encode()).hexdigest()[:16]
+        folder = Path(self.folder).resolve() / f".vqpu-{name}.parts"
+        with opened_folder(folder, plan.identity, is_ours=True):
+            records = self._score_all(plan, folder)
+            _add_notes(records, notes)
+            for record in records:
+                yield from read_part(folder / record["file"], reading.keep)
+        remove(folder)
+
+    def write_parts(
+        self, model: str | Path, path: str | Path, reading: Reading, out: str | Path
+    ) -> Written:
+        """Write the predictions for an input as a folder of Parquet files with a manifest.
+
+        Parameters
+        ----------
+        model, path : path
+        reading : Reading
+        out : path
+            A folder; one with some of the parts already is completed.
+        """
+        check_parts_folder(out, path, model)
+        opened = open_model(model)
+        plan, folder = self._plan(opened, path, reading, ".parquet"), Path(out).resolve()
+        with opened_folder(folder, plan.identity, is_ours=False):
+            (folder / MANIFEST).unlink(missing_ok=True)
+            records = self._score_all(plan, folder)
+            sums = {
+                name: sum(record[name] for record in records)
+                for name in ("rows", "n_positive", "n_broken")
+            }
+            finish(folder, records, {**plan.identity, **sums})
+        notes = Notes()
+        _add_notes(records, notes)
+        return Written(sums["rows"], sums["n_positive"], sums["n_broken"], notes)
+
+    def _plan(self, model: OpenedModel, path: str | Path, reading: Reading, ending: str) -> _Plan:
+        require_ray()
+        if self.workers is not None:
+            check_integer("workers", self.workers, 1)
+        if reading.shard != WHOLE:
+            raise UsageError("--engine ray takes all samples: leave --shard out.")
+        # Opened and not read: what does not fit is refused here as it is without an engine.
+        open_input(model.input_format, path, **reading.options())
+        parts = cut_input(model.input_format, path, files=reading.files, samples=self.samples)
+        return _Plan(model, str(path), reading, parts, ending)
+
+    def _score_all(self, plan: _Plan, folder: Path) -> list[Record]:
+        """Return the records of all parts, making those that are missing."""
+        found: list[Record | None] = [read_record(folder, i) for i in range(len(plan.parts))]
+        missing = [index for index, record in enumerate(found) if record is None]
+        if missing:
+            with opened_cluster(self.address, self.workers) as cluster:
+                parts = plan.numbered(cluster)
+                job = plan.job(folder)._asdict()
+                tasks = [(job, index, list(parts[index])) for index in missing]
+                for place, record in cluster.results(score_part, tasks):
+                    if "refused" in record:
+                        raise InputError(record["refused"])
+                    index = missing[place]
+                    # Read again: where workers write elsewhere, nothing is here.
+                    found[index] = read_record(folder, index)
+                    if found[index] is None:
+                        raise EngineError(
+                            f"Part {index} was written to {folder}, but is not there: the folder "
+                            "must be one that this machine and all workers see."
+                        )
+        records = [record for record in found if record is not None]
+        if not any(record["rows"] for record in records):
+            raise InputError(f"{plan.path} has no rows.")
+        return records
+
+
+class _Plan(NamedTuple):
+    """A job before it has a folder."""
+
+    model: OpenedModel
+    path: str
+    reading: Reading
+    parts: list[InputPart]
+    ending: str
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What says which job it is, each entry in words."""
+        options = {**self._plain_reading(), "features": str(self.reading.features)}
+        return {
+            "versions": json.dumps(versions()),
+            "model": model_digest(self.model.bundle.path),
+            "input": _input_digest(self.parts),
+            "options": json.dumps(options),
+            "form": self.ending,
+        }
+
+    def _plain_reading(self) -> dict[str, Any]:
+        plain = self.reading._asdict()
+        del plain["shard"], plain["files"]
+        features = None if plain["features"] is None else str(plain["features"])
+        return {**plain, "features": features, "keep": list(plain["keep"])}
+
+    def job(self, folder: Path) -> Job:
+        return Job(
+            versions(),
+            os.getcwd(),
+            str(self.model.bundle.path),
+            model_digest(self.model.bundle.path),
+            self.path,
+            self._plain_reading(),
+            str(folder),
+            self.ending,
+        )
+
+    def numbered(self, cluster: Cluster) -> Sequence[InputPart]:
+        """Return parts that know their rows' numbers, if rows are named by them."""
+        input_format, given = self.model.input_format, self.reading.id_column
+        is_named = input_format.id_column is not None if given is None else True
+        if input_format.kind != "table" or is_named:
+            return self.parts
+
+        def count(paths: list[str]) -> list[int]:
+            counts: dict[int, int] = {}
+            for place, found in cluster.results(count_part, [(os.getcwd(), p) for p in paths]):
+                if isinstance(found, str):
+                    raise InputError(found)
+                counts[place] = found
+            return [counts[place] for place in range(len(paths))]
+
+        return number_parts(self.parts, count)
+
+
+def _input_digest(parts: Sequence[InputPart]) -> str:
+    """Return a digest of names, sizes and times of all files of an input, and of its cuts."""
+    found = hashlib.sha256()
+    for part in parts:
+        found.update(json.dumps(part).encode())
+        for file in part.files or [part.path]:
+            status = os.stat(file)
+            found.update(f"{status.st_size} {status.st_mtime_ns} ".encode())
+    return found.hexdigest()
+
+
+def _add_notes(records: Sequence[Record], notes: Notes) -> None:
+    for record in records:
+        for column, kind, count, examples in record["notes"]:
+            notes.add(column, kind, count, examples)
+
+
+def check_parts_folder(out: str | Path, path: str | Path, model: str | Path) -> None:
+    """Refuse, before any work, a folder that no parts can be written to.
+
+    Parameters
+    ----------
+    out : path
+    path, model : path
+        The input and the model, which take no further file.
+    """
+    place = Path(out).resolve()
+    for given in map(Path, (path, model)):
+        if given.is_dir() and place.is_relative_to(given.resolve()):
+            raise UsageError(f"{out} lies in {given}, which is read. Choose another --out.")
+    if place.exists() and not place.is_dir():
+        raise OutputError(f"{out} is a file. Parts go into a folder: choose another --out.")
+
+
+def score(
+    dataset: Any,
+    model: str | Path,
+    *,
+    out: str | Path | None = None,
+    address: str | None = None,
+    workers: int | None = None,
+    id_column: str | None = None,
+    keep: Sequence[str] = (),
+    samples: int | None = None,
+) -> Any:
+    """Score a data set on Ray.
+
+    Parameters
+    ----------
+    dataset : path or ray.data.Dataset
+        Files as of ``vqpu predict``, or a data set of Ray Data whose batches :class:`Scorer` takes.
+    model : path
+        A directory that all workers can read.
+    out : path or None
+        For files: the folder that becomes the result; one with some parts already is completed.
+    address, workers
+        As of :class:`RayEngine`; a data set of Ray Data is scored by its own cluster.
+    id_column : str or None
+        Of tables; None takes the one used in training, if any.
+    keep : sequence of str
+        Columns of tables that go into the result.
+    samples : int or None
+        For files: about how many a part has.
+
+    Returns
+    -------
+    Written or ray.data.Dataset
+        How it went, or the data set of results, lazy as those of Ray Data are.
+    """
+    require_ray()
+    if not isinstance(dataset, str | Path):
+        if not hasattr(dataset, "map_batches") or out is not None:
+            raise UsageError(
+                "dataset must be a path, with out, or a data set of Ray Data, without. Got "
+                f"{type(dataset).__name__} and out = {out!r}."
+            )
+        return _score_batches(dataset, Scorer(model, id_column=id_column, keep=keep), workers)
+    if out is None:
+        raise UsageError("Say which folder becomes the result: out.")
+    reading = Reading(id_column=id_column, keep=keep)
+    return RayEngine(address, workers, samples=samples).write_parts(model, dataset, reading, out)
+
+
+def _score_batches(dataset: Any, scorer: Scorer, workers: int | None) -> Any:
+    # Tasks rather than actors: a pool of actors as large as the cluster leaves no CPU for reading,
+    # and waits for ever. Workers live on between tasks, and the scorer keeps its model there.
+    return dataset.map_batches(scorer, batch_format="pyarrow", concurrency=workers)

@@ -1,0 +1,154 @@
+"""Fits in several processes: the same bits on every rank, every time, and after a death."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.command_line import QUICK, run, write_table
+from tests.support import fast_classifier
+from vqpu.base._split import BalancedBatches
+from vqpu.distributed import fit
+from vqpu.distributed._launching import launch
+from vqpu.errors import EngineError, InputError, ParameterError
+from vqpu.training import Ranks
+from vqpu.training._ranks import RankBatches
+
+SCRIPT = ["-m", "tests.distributed.fit_in_ranks"]
+
+
+def launched(folder: Path, what: str, **options: Any) -> list[dict[str, Any]]:
+    launch([*SCRIPT, str(folder), what], 2, **options)
+    return [json.loads((folder / f"{what}-{rank}.json").read_text()) for rank in range(2)]
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    return launched(tmp_path_factory.mktemp("ranks"), "compare")
+
+
+def test_ranks__same_seed__same_bits_on_every_rank_and_every_time(
+    compared: list[dict[str, Any]],
+) -> None:
+    first, second = compared
+    assert len({*first["pictures"], *second["pictures"]}) == 1
+    assert first["together"] == second["together"]
+    assert first["drawn"] == second["drawn"], "a seed that was drawn is that of the first rank"
+
+
+def test_ranks__gradients_averaged__the_model_of_one_process_but_for_rounding(
+    compared: list[dict[str, Any]],
+) -> None:
+    for found in compared:
+        assert 0 < found["difference"] < 1e-3 * found["scale"]
+
+
+def test_ranks__members_of_trees__the_same_bits_as_in_one_process(
+    compared: list[dict[str, Any]],
+) -> None:
+    for found in compared:
+        assert found["trees"] == found["trees_alone"]
+
+
+def test_ranks__gather_and_agree(compared: list[dict[str, Any]]) -> None:
+    for found in compared:
+        assert found["parts"] == [1.5 * place for place in range(7)]
+        assert found["agreed"] == {"of": 0}
+        assert found["array"] == [0.1, 0.2]
+
+
+def test_ranks__one_killed__the_same_model_as_undisturbed(
+    compared: list[dict[str, Any]],
+) -> None:
+    for found in compared:
+        assert found["after_death"]["restarted"]
+        assert found["after_death"]["pictures"] == found["pictures"][0]
+
+
+@pytest.mark.torture
+@pytest.mark.scale
+def test_ranks__20_killed__20_times_the_same_model(
+    compared: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    for step in range(20):  # of two rounds of 12 steps, counted anew in each
+        (tmp_path / str(step)).mkdir()
+        found = launched(tmp_path / str(step), f"killed-{step % 12}")
+        assert [one["restarted"] for one in found] == [True, True]
+        assert {one["pictures"] for one in found} == {compared[0]["pictures"][0]}
+
+
+def test_batches_of_ranks__all_of_the_batch_and_nothing_twice() -> None:
+    whole = BalancedBatches(np.arange(50), np.arange(50, 180), 32, 0)
+    parts = [RankBatches(whole, Ranks(rank, 4)) for rank in range(4)]
+    for step in range(5):
+        drawn = [part[step] for part in parts]
+        for kind in (0, 1):
+            assert [len(batch[kind]) for batch in drawn] == [4] * 4
+            together = np.sort(np.concatenate([batch[kind] for batch in drawn]))
+            np.testing.assert_array_equal(together, np.sort(whole[step][kind]))
+    assert parts[0].steps_per_epoch == whole.steps_per_epoch
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"batch_size": 30}, "batch_size must be a multiple of 4 for 2 processes"),
+        ({"max_seconds": 60.0}, "max_seconds measures the speed of one process"),
+        ({"encoder": "trees", "n_members": 1}, "1 members of trees cannot be shared out to 2"),
+    ],
+)
+def test_ranks__what_they_cannot_do__refused(parameters: dict[str, Any], message: str) -> None:
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.repeat([1, 0], 30)
+    with pytest.raises(ParameterError, match=message):
+        fast_classifier(**parameters).fit(X, y, ranks=Ranks(0, 2))
+    with pytest.raises(ParameterError, match="too few to be shared out to 4"):
+        fast_classifier().fit(X, y, ranks=Ranks(0, 4))
+
+
+def test_command__processes_that_refuse__one_sentence_and_no_restart(
+    tmp_path: Path, capfd: Any
+) -> None:
+    write_table(tmp_path / "data.csv", 60)
+    arguments = ["fit", tmp_path / "data.csv", "--label", "known", "--positive", "yes"]
+    arguments += ["--id", "key"]
+    out = ["--out", tmp_path / "model", "--set", "batch_size=30", "--processes", 2]
+    found = run(capfd, *arguments, *out, *QUICK, "--max-restarts", 1, code=1)
+    assert found == (
+        "vqpu: batch_size must be a multiple of 4 for 2 processes, which take equal parts of both "
+        "halves. Got 30 instead.\n"
+    )
+    assert not (tmp_path / "model").exists()
+    assert "--out MODEL" in run(capfd, *arguments, "--processes", 2, code=2)
+
+
+@pytest.mark.parametrize("processes", [1, pytest.param(2, marks=pytest.mark.torture)])
+@pytest.mark.filterwarnings("ignore")
+def test_fit_from_python__in_processes(processes: int) -> None:
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.repeat([1, 0], 30)
+    X[:40] += 3
+    model = fast_classifier(max_steps=20)
+    found = fit(model, X, y, processes=processes)
+    assert not hasattr(model, "network_")
+    if processes == 1:
+        scores = fast_classifier(max_steps=20).fit(X, y).decision_function(X)
+        np.testing.assert_array_equal(found.decision_function(X), scores)
+    assert found.predict(X).sum() > 0
+
+
+def test_fit_from_python__what_cannot_travel__refused() -> None:
+    X, y = np.zeros((60, 3)), np.repeat([1, 0], 30)
+    with pytest.raises(ParameterError, match="plain values"):
+        fit(fast_classifier(encoder=lambda *_: None), X, y, processes=2)
+    with pytest.raises(InputError, match="must be numbers"):
+        fit(fast_classifier(), X.astype(str), y, processes=2)
+
+
+def test_launch__a_process_that_always_dies__one_sentence(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(EngineError, match="One of 2 processes failed, the last time after 1 "):
+        launch(["-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"], 2, 1)
