@@ -19,6 +19,7 @@ test: check
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -q
 
 torture: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,fuzz]'
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -m torture
 
 # The report in Debian's Chromium; SCREENSHOTS=... keeps the pictures. Playwright's own browser is not fetched.
@@ -39,6 +40,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/tables.py
+	$(BIN)/python benchmarks/reviewing.py
 	PYTHONPATH=. $(BIN)/python benchmarks/features.py
 
 # An item of the paper (experiments/registry.py lists them), such as

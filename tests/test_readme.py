@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
+from torch import nn
 
 import vqpu
-from tests.features_tools import texts, write_text_network
+from tests.features_tools import pictures, texts, write_text_network
 
 ROOT = Path(__file__).resolve().parent.parent
 GUIDES = ("index", "guide", "methods", "features", "evaluating", "reading-findings", "scenarios")
@@ -40,11 +42,21 @@ def tiny_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any
     return {
         "positives": positives,
         "unlabeled": unlabeled,
+        "network": _network(),
+        "wanted": pictures(30, is_positive=True, seed=0),
+        "rest": [one for p in (0, 1) for one in pictures(30, is_positive=p == 1, seed=1)],
         "new_samples": unlabeled[:5],
         "model": model,  # for pages that begin after the fit
         "wanted_texts": texts(60, is_positive=True, seed=0),
         "other_texts": [text for p in (0, 1) for text in texts(60, is_positive=p == 1, seed=1)],
     }
+
+
+def _network() -> nn.Sequential:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        first = nn.AdaptiveAvgPool2d(16), nn.Conv2d(3, 6, 5, stride=4), nn.ReLU(), nn.Flatten()
+        return nn.Sequential(*first, nn.Linear(54, 32), nn.BatchNorm1d(32))
 
 
 def _write_pictures(folder: Path, rng: np.random.Generator) -> None:

@@ -49,12 +49,15 @@ class PeerResult(NamedTuple):
         The class prior that it was given by its own library.
     failure : str
         Why there are no predictions; empty if there are some.
+    scores : ndarray of shape (n_test,) or None
+        Log odds, or what it has in their place; None if it has neither.
     """
 
     called: NDArray[np.bool_] | None
     seconds: float | None
     prior: float | None
     failure: str = ""
+    scores: NDArray[np.float64] | None = None
 
 
 def peers_python() -> Path:
@@ -166,7 +169,8 @@ def ask_peer(
     if len(called) != len(X_test):
         failure = f"{len(called)} predictions for {len(X_test)} samples"
         return PeerResult(None, None, None, failure)
-    return PeerResult(called, found["seconds"], found["prior"])
+    scores = None if found.get("scores") is None else np.array(found["scores"])
+    return PeerResult(called, found["seconds"], found["prior"], scores=scores)
 
 
 def _last_line(text: str) -> str:

@@ -89,8 +89,20 @@ def _end_with_the_parent() -> None:
     os._exit(1)
 
 
+def _scores(model: Any, X_test: Any) -> list[float] | None:
+    """Return log odds where it has probabilities, else its own scores; None if it has neither."""
+    try:
+        share = np.clip(np.asarray(model.predict_proba(X_test))[:, 1], 1e-9, 1 - 1e-9)
+        scores = np.log(share / (1 - share))
+    except (AttributeError, NotImplementedError, IndexError, ValueError):
+        if not hasattr(model, "decision_function"):
+            return None
+        scores = np.asarray(model.decision_function(X_test), dtype=float)
+    return [float(score) for score in scores] if np.isfinite(scores).all() else None
+
+
 def main(library: str, method: str, seed: int, samples: str, out: str) -> None:
-    """Fit one method and write which test samples it calls positive."""
+    """Fit one method and write which test samples it calls positive, and its scores."""
     threading.Thread(target=_end_with_the_parent, daemon=True).start()
     with open(samples, "rb") as file, NpzFile(file, allow_pickle=False) as arrays:
         X, y, X_test = arrays["X"], arrays["y"], arrays["X_test"]
@@ -107,6 +119,7 @@ def main(library: str, method: str, seed: int, samples: str, out: str) -> None:
         "seconds": time.perf_counter() - started,
         "prior": prior,
         "called": "".join("01"[int(call)] for call in called),
+        "scores": _scores(model, X_test),
     }
     Path(out).write_text(json.dumps(found, allow_nan=False), encoding="utf-8")
 

@@ -34,6 +34,7 @@ N_WORDS = 2000
 REPRESENTATIONS = ("minilm", "tfidf")
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "vq, linear": ("vq", {"encoder": "linear", "max_steps": 500, "n_rounds": 2}),
+    "vq, mlp": ("vq", {"encoder": "mlp", "max_steps": 500, "n_rounds": 2}),
     "vq, trees": ("vq", {"encoder": "trees"}),
     "naive, linear": ("naive", {"encoder": "linear", "max_steps": 500}),
 }

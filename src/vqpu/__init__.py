@@ -17,9 +17,10 @@ _HOMES = {
     "VqpuError": "vqpu.errors",
     "VqpuWarning": "vqpu.errors",
     "diagnose": "vqpu.report._diagnosis",
+    "diagnose_drift": "vqpu.report._diagnosis",
     "load": "vqpu.persistence._loading",
     "make_pu": "vqpu.datasets",
-    "stack_pu": "vqpu.base._labels",
+    "stack_pu": "vqpu.base._stacking",
 }
 
 _PACKAGES = ("errors", "files", "metrics", "priors", "rivals", "scenarios", "vq")
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
     from vqpu import rivals as rivals
     from vqpu import scenarios as scenarios
     from vqpu import vq as vq
-    from vqpu.base._labels import stack_pu as stack_pu
+    from vqpu.base._stacking import stack_pu as stack_pu
     from vqpu.datasets import make_pu as make_pu
     from vqpu.errors import VqpuError as VqpuError
     from vqpu.errors import VqpuWarning as VqpuWarning
     from vqpu.persistence._loading import load as load
     from vqpu.report._diagnosis import diagnose as diagnose
+    from vqpu.report._diagnosis import diagnose_drift as diagnose_drift
     from vqpu.vq._classifier import VQKMeansClassifier as VQKMeansClassifier
     from vqpu.vq._variant import Variant as Variant
 

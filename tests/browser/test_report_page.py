@@ -6,9 +6,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +15,8 @@ import vqpu
 from tests.reported_models import fit_pictures, fit_rows
 from vqpu.cli import main
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="Playwright is not installed: make test-browser"
-)
-CHROMIUM = os.environ.get("VQPU_CHROMIUM") or shutil.which("chromium")
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: make test-browser"),
-]
+pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: make test-browser")
+pytestmark = pytest.mark.browser
 
 VIEWS: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1280, "height": 900}},
@@ -45,23 +35,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for model in found.values():
         assert main(["report", str(model), "--out", str(model.parent / "page.html")]) == 0
     return found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    # Nothing foreign is opened, and as root, as in a container, the sandbox cannot start.
-    arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield started
-        started.close()
-
-
-@pytest.fixture(scope="module")
-def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = Path(os.environ.get("VQPU_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 @pytest.mark.parametrize("view", VIEWS)

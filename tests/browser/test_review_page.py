@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import socket
 import statistics
 import threading
@@ -18,16 +16,9 @@ from tests.reported_models import fit_pictures, fit_rows
 from vqpu.files._decisions import read_decisions
 from vqpu.review._session import ReviewRequest, open_review
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="Playwright is not installed: make test-browser"
-)
+pytest.importorskip("playwright.sync_api", reason="Playwright is not installed: make test-browser")
 uvicorn = pytest.importorskip("uvicorn")
-CHROMIUM = os.environ.get("VQPU_CHROMIUM") or shutil.which("chromium")
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: make test-browser"),
-]
+pytestmark = pytest.mark.browser
 VIEWS: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1280, "height": 900}},
     "phone": {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True},
@@ -59,22 +50,6 @@ def served(
         yield request.param, f"http://{host}/{TOKEN}/", folder / "d.jsonl"
         server.should_exit = True
         thread.join()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    arguments = ["--no-sandbox", "--disable-dev-shm-usage"]
-    with playwright.sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield started
-        started.close()
-
-
-@pytest.fixture(scope="module")
-def screenshots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = Path(os.environ.get("VQPU_SCREENSHOTS") or tmp_path_factory.mktemp("screenshots"))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 def open_page(browser: Any, address: str, complaints: list[str], **view: Any) -> Any:

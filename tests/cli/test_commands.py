@@ -350,7 +350,7 @@ def test_table_with_missing_values__every_command_takes_all_rows(
     done = run_json(capsys, *command)
     assert done == {
         "out": str(tmp_path / "a.csv"), "n_rows": 240, "n_positive": done["n_positive"],
-        "n_broken": 0, "notes": {"number": {"x1": 1}},
+        "n_broken": 0, "notes": {"number": {"x1": 1}}, "drift": done["drift"],
     }  # fmt: skip
     assert [row["id"] for row in read_csv(tmp_path / "a.csv")] == [f"r{i}" for i in range(240)]
     assert run_json(capsys, "rank", table / "model", path)["notes"] == {"number": {"x1": 1}}
@@ -506,3 +506,54 @@ def test_evaluate__alpha_that_cannot_be__said(
     assert "does not fit these data" in capsys.readouterr().err
     assert main([*map(str, line), "0.3"]) == 0
     assert "does not fit" not in capsys.readouterr().err
+
+
+def test_predict_rank_evaluate__same_table__no_word_of_drift(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Labelled positives stand in the table too; they are no change of the unlabelled samples.
+    model, data = table / "model", table / "data.csv"
+    predicted = run_json(capsys, "predict", model, data, "--out", tmp_path / "out.csv")
+    assert predicted["drift"]["level"] == "ok"
+    assert run_json(capsys, "rank", model, data)["drift"]["level"] == "ok"
+    main(["predict", str(model), str(data), "--out", str(tmp_path / "again.csv")])
+    assert "note" not in capsys.readouterr().err
+
+
+def test_predict_rank_evaluate__other_table__one_note_says_what_moved(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [row for row in read_csv(table / "data.csv") if row["known"] != "yes"]
+    lines = [",".join(rows[0])]
+    lines += [",".join(str(float(v) + 9) if k == "x2" else v for k, v in r.items()) for r in rows]
+    (tmp_path / "moved.csv").write_text("\n".join(lines) + "\n")
+    commands: list[list[object]] = [
+        ["predict", table / "model", tmp_path / "moved.csv", "--out", tmp_path / "out.csv"],
+        ["rank", table / "model", tmp_path / "moved.csv"],
+        ["evaluate", table / "model", tmp_path / "moved.csv", "--label=truth", "--positive=1"],
+    ]
+    for command in commands:
+        assert main([str(word) for word in command]) == 0
+        notes = [line for line in capsys.readouterr().err.splitlines() if "note:" in line]
+        assert len(notes) == 1
+        assert "not like the unlabelled ones of training" in notes[0]
+        assert "'x2' (" in notes[0]
+
+
+def test_predict__pictures_of_another_camera__brightness_moved(
+    pictures: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "light").mkdir()
+    for path in sorted((pictures / "unlabeled").iterdir()):
+        lighter = np.asarray(Image.open(path)).astype(int) + 50
+        Image.fromarray(lighter.clip(0, 255).astype(np.uint8)).save(tmp_path / "light" / path.name)
+
+    def drift(folder: Path) -> dict[str, Any]:
+        out = tmp_path / f"{folder.name}.csv"
+        found = run_json(capsys, "predict", pictures / "model", folder, "--out", out)["drift"]
+        return dict(found)
+
+    assert drift(pictures / "unlabeled")["level"] == "ok"
+    moved = drift(tmp_path / "light")
+    assert moved["level"] == "doubt"
+    assert "the brightness of" in moved["sentence"]

@@ -17,6 +17,7 @@ from tests.features_tools import (
     write_pictures,
     write_text_network,
 )
+from vqpu.review._session import Review, ReviewRequest, open_review
 
 pytest.importorskip("onnxruntime")
 QUICK = ["--set=max_steps=60", "--set=n_rounds=1", "--seed=0", "--quiet"]
@@ -35,6 +36,10 @@ def folders(tmp_path: Path) -> Path:
     write_pictures(tmp_path / "rest", pictures(100, is_positive=False, seed=2), start=60)
     write_image_network(tmp_path / "tiny.onnx")
     return tmp_path
+
+
+def review_of(model: Path, data: Path) -> Review:
+    return open_review(ReviewRequest(model, str(data), model.parent / "d.jsonl"))
 
 
 def is_hidden_positive(name: str) -> bool:
@@ -66,6 +71,13 @@ def test_pictures__from_folders_to_report(
     found = run_json(capsys, "inspect", model)
     assert found["input"]["features"]["name"] == "tiny.onnx"
     assert "by 12 features of tiny.onnx" in found["input"]["takes"]
+    with review_of(model, folders / "rest") as review:
+        place = review.waiting("likely", 1, set())[0]
+        assert is_hidden_positive(review.items.name(place))
+        assert (review.viewer.picture(place) or b"").startswith(b"\xff\xd8")
+        nearest = review.viewer.details(place).nearest
+        assert nearest
+        assert all("wanted" in one.name and one.has_picture for one in nearest)
     run(capsys, "report", model, "--out", folders / "page.html")
     page = (folders / "page.html").read_text()
     assert "data:image/jpeg" in page
@@ -101,6 +113,12 @@ def test_texts_of_a_column__from_json_lines_to_report(
     assert sum(one["name"].startswith("h") for one in best["best"]) >= 38
     explained = run_json(capsys, "explain", model, tmp_path / "mails.jsonl", "--top", "3")
     assert explained["samples"][0]["for"][0]["column"].startswith("feature ")
+    with review_of(model, tmp_path / "mails.jsonl") as review:
+        place = review.waiting("likely", 1, set())[0]
+        assert review.viewer.cells(place) == [("body", hidden[int(review.items.name(place)[1:])])]
+        details = review.viewer.details(place)
+        assert (details.reasons_for, details.reasons_against) == ([], [])  # numbers of features
+        assert [cells[0][0] for _, _, cells, _ in details.nearest] == ["body"] * 4
     scores = run_json(
         capsys, "evaluate", model, tmp_path / "mails.jsonl", "--scenario", "case-control"
     )
@@ -129,6 +147,15 @@ def test_texts_of_a_folder__a_file_without_text_has_a_reason(
     assert [row["reason"] for row in rows[-2:]] == [
         "it has no text", "it is no text in UTF-8 (byte 0)",
     ]  # fmt: skip
+    with review_of(model, tmp_path / "rest") as review:
+        place = review.waiting("likely", 1, set())[0]
+        path = Path(review.items.name(place))
+        assert path.name.startswith("1_")
+        assert review.viewer.cells(place) == [("text", path.read_text())]
+        (unread,) = review.items.places_of([str(tmp_path / "rest" / "3_latin.txt")]).values()
+        assert review.viewer.cells(unread) is None
+        assert review.viewer.details(unread) == ([], [], [])
+        assert unread not in review.waiting("likely", 10**6, set())
 
 
 @pytest.mark.filterwarnings("default::vqpu.errors.BrokenImageWarning")
@@ -154,10 +181,12 @@ def test_one_folder_with_labels__fitted_evaluated_and_compared(
     ranked = run_json(capsys, "rank", model, *source, "--top", "5")
     assert (ranked["n_labeled"], ranked["n_broken"]) == (80, 1)
     compared = run_json(
-        capsys, "compare", *source, *known, "--skip-broken", "--methods", "naive", "--quiet",
-        "--set", "max_steps=40", "--alpha", "0.4",
+        capsys, "compare", *source, *known, "--skip-broken", "--methods", "naive,vq", "--quiet",
+        "--set", "max_steps=40", "--alpha", "0.4", "--fit-best", folders / "best",
     )  # fmt: skip
     assert compared["rows"][0]["auc"] > 0.9
+    parameters = run_json(capsys, "inspect", folders / "best")["parameters"]
+    assert (parameters["encoder"], parameters["max_steps"]) == ("linear", 40)
 
 
 def test_prediction__another_extractor__is_refused(

@@ -160,6 +160,24 @@ def test_fit__other_inputs__predict_takes_the_same_kind(
     assert np.mean(np.array(table["label"]) == np.repeat([1, 0], [20, 60])) > 0.9
 
 
+def test_fit__npz_that_marks_most_samples__refused_until_it_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(3, 1, (60, 3)), rng.normal(-3, 1, (40, 3))])
+    np.savez(tmp_path / "d.npz", X=X, y=np.repeat([1, 0], [60, 40]))
+    np.savez(tmp_path / "other.npz", X=X, y=np.repeat([1, 2], [40, 60]))
+    fit = ["fit", tmp_path / "d.npz", "--out", tmp_path / "model", *QUICK]
+    refused = run(capsys, *fit, code=1)
+    assert "marks 60 of 100 samples with 1" in refused
+    assert "--positive 1" in refused
+    assert "1 marks the positives of y" in run(capsys, *fit, "--positive", "0", code=2)
+    assert not (tmp_path / "model").exists()
+    run(capsys, *fit, "--positive", "1")
+    fit[1] = tmp_path / "other.npz"
+    assert "must hold 1 for positives" in run(capsys, *fit, "--overwrite", code=1)
+
+
 def test_patient_interrupts__the_second_is_told_the_third_obeyed(
     ctrl_c: Callable[[], None], capfd: pytest.CaptureFixture[str]
 ) -> None:

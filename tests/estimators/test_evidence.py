@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from vqpu.base._source import ArraySource
 from vqpu.base._split import Sets
-from vqpu.estimators._evidence import likeness, telling_columns, twins
+from vqpu.estimators._evidence import telling_columns, twins
+from vqpu.estimators._likeness import compare_positives, weighted_auc
 
 
 def both(positive: NDArray[Any], unlabeled: NDArray[Any]) -> tuple[ArraySource, Sets]:
@@ -29,30 +30,31 @@ def test_likeness__hidden_positives_alike__near_one_half(normal: np.random.Gener
     unlabeled = np.vstack([normal.normal(2, 1, (200, 3)), normal.normal(-2, 1, (400, 3))])
     source, indices = both(normal.normal(2, 1, (150, 3)), unlabeled)
     probability = (np.arange(600) < 200).astype(np.float64)
-    found = likeness(source, indices, probability)
+    found = compare_positives(source, indices, probability)
     assert found is not None
-    assert abs(found - 0.5) < 0.08
+    assert abs(found.auc - 0.5) < 0.08
+    assert found[1:] == ((), ())
 
 
 def test_likeness__positives_moved__near_one(normal: np.random.Generator) -> None:
     unlabeled = np.vstack([normal.normal(2, 1, (200, 3)), normal.normal(-2, 1, (400, 3))])
     source, indices = both(normal.normal(5, 1, (150, 3)), unlabeled)
-    found = likeness(source, indices, (np.arange(600) < 200).astype(np.float64))
+    found = compare_positives(source, indices, (np.arange(600) < 200).astype(np.float64))
     assert found is not None
-    assert found > 0.9
+    assert found.auc > 0.9
 
 
 def test_likeness__images__looked_at_coarsely(normal: np.random.Generator) -> None:
     dark = normal.integers(0, 100, (200, 8, 8)).astype(np.uint8)
     source, indices = both(dark[:60] + 80, dark[60:])
-    found = likeness(source, indices, np.ones(140))
+    found = compare_positives(source, indices, np.ones(140))
     assert found is not None
-    assert found > 0.9
+    assert found.auc > 0.9
 
 
 def test_likeness__too_few__none(normal: np.random.Generator) -> None:
     source, indices = both(normal.normal(size=(4, 3)), normal.normal(size=(50, 3)))
-    assert likeness(source, indices, np.ones(50)) is None
+    assert compare_positives(source, indices, np.ones(50)) is None
 
 
 def test_likeness__more_than_are_compared__drawn_by_their_weight(
@@ -60,9 +62,44 @@ def test_likeness__more_than_are_compared__drawn_by_their_weight(
 ) -> None:
     unlabeled = np.vstack([normal.normal(2, 1, (300, 3)), normal.normal(-2, 1, (5_700, 3))])
     source, indices = both(normal.normal(2, 1, (200, 3)), unlabeled)
-    found = likeness(source, indices, np.where(np.arange(6_000) < 300, 0.99, 1e-4))
+    found = compare_positives(source, indices, np.where(np.arange(6_000) < 300, 0.99, 1e-4))
     assert found is not None
-    assert abs(found - 0.5) < 0.1
+    assert abs(found.auc - 0.5) < 0.1
+
+
+def test_compare_positives__chosen_by_a_column__it_is_named_with_examples(
+    normal: np.random.Generator,
+) -> None:
+    hidden = np.column_stack([normal.normal(2, 1, 200), normal.normal(size=(200, 2))])
+    labeled = np.column_stack([normal.normal(2, 1, 150), normal.normal(size=(150, 2))])
+    labeled[:, 2] = np.abs(labeled[:, 2])  # none below 0 is labelled
+    unlabeled = np.vstack([hidden, normal.normal(-4, 1, (300, 3))])
+    source, indices = both(labeled, unlabeled)
+    found = compare_positives(source, indices, (np.arange(500) < 200).astype(np.float64))
+    assert found is not None
+    assert found.columns == (2,)
+    assert len(found.samples) == 5
+    rows = source.array[list(found.samples)]
+    assert (rows[:, 2] < 0).all()
+    assert {*found.samples} <= {*range(150, 350)}
+
+
+def test_compare_positives__other_categories__named() -> None:
+    rng = np.random.default_rng(0)
+    codes = np.concatenate([np.repeat([0.0, 1.0], [50, 10]), rng.integers(0, 3, 120)])
+    source = ArraySource(np.column_stack([codes, rng.normal(size=180)]), {0: 3})
+    indices = Sets(np.arange(60), np.arange(60, 180))
+    found = compare_positives(source, indices, np.ones(120))
+    assert found is not None
+    assert found.columns == (0,)
+
+
+def test_weighted_auc__by_hand() -> None:
+    values, target = np.array([1.0, 2.0, 2.0, 3.0]), np.array([0.0, 1.0, 0.0, 1.0])
+    assert weighted_auc(values, target, np.ones(4)) == pytest.approx((1.5 + 2) / 4)
+    # The positive at 2 weighs three times as much.
+    weight = np.array([1.0, 3.0, 1.0, 1.0])
+    assert weighted_auc(values, target, weight) == pytest.approx((3 * 1.5 + 2) / 8)
 
 
 def test_twins__copies_of_p_in_u__counted(normal: np.random.Generator) -> None:

@@ -51,13 +51,20 @@ CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
     "overlap": ("quality", {"recall": 0.5, "called": 0.6}, "doubt", "overlap"),
     "noise": ("told", {"proxy_auc": 0.5}, "failed", "indistinct"),
     "next to noise": ("told", {"proxy_auc": 0.545}, "doubt", "indistinct"),
+    "luck": ("told", {"proxy_auc": 0.59, "n_positive": 30}, "doubt", "indistinct"),
+    "few, and alpha wide": (
+        "alpha",
+        {"n_positive": 20, "alpha": Interval(0.3, 0.1, 0.62)},
+        "doubt",
+        "unknown-alpha",
+    ),
     "any alpha": ("alpha", {"alpha": Interval(0.4, 0.1, 0.9)}, "doubt", "unknown-alpha"),
     "none hidden": ("alpha", {"alpha": Interval(0.005, 0.0, 0.01)}, "doubt", "none-hidden"),
     "other device": ("likeness", {"likeness": 0.95}, "failed", "shift"),
     "rather unlike": ("likeness", {"likeness": 0.72}, "doubt", "shift"),
     "leak": ("column", {"column_auc": 0.99, "likeness": 0.95}, "failed", "leak"),
     "copies": ("copies", {"twins": 0.9}, "doubt", "duplicates"),
-    "odd labels": ("labels", {"like_unlabeled": 0.4}, "doubt", "wrong-labels"),
+    "odd labels": ("labels", {"like_unlabeled": 0.5}, "doubt", "wrong-labels"),
     "unstable": ("members", {"agreement": 0.2}, "doubt", "unstable"),
     "too short": ("training", {"late_gain": 0.4}, "doubt", "too-short"),
 }
@@ -76,6 +83,23 @@ def test_findings__few_to_compare__unlikeness_must_be_larger() -> None:
     assert finding("likeness", likeness=0.85, **few).level == "doubt"
 
 
+def test_findings__unlike__columns_and_examples_are_named() -> None:
+    unlike = GOOD._replace(likeness=0.9, unlike_columns=(2, 0), unlike_samples=(7, 9, 1))
+
+    def sentence(names: list[str] | None, **changes: Any) -> str:
+        found = findings_of_evidence(unlike._replace(**changes), names)
+        return next(one.sentence for one in found if one.name == "likeness")
+
+    assert "they differ, most in 'c' and 'a'." in sentence(["a", "b", "c"])
+    assert "most in column 2 and column 0." in sentence(None)
+    assert sentence(None).endswith("Look at the samples 7, 9 and 1 of X, the least like them.")
+    named = unlike.naming([f"{row}.png" for row in range(10)])
+    assert named.unlike_names == ("7.png", "9.png", "1.png")
+    files = sentence(None, unlike_names=named.unlike_names)
+    assert files.endswith("Look at 7.png, 9.png and 1.png, the least like them.")
+    assert sentence(None, unlike_columns=(), unlike_samples=()).endswith("sample of all.")
+
+
 def test_findings__leak__names_the_column_of_a_table() -> None:
     leaking: dict[str, Any] = {"column_auc": 0.99, "likeness": None}
     assert "'c' alone" in finding("column", **leaking).sentence
@@ -89,7 +113,33 @@ def test_findings__two_columns_tell__neither_is_a_leak() -> None:
 
 
 def test_findings__column_that_hidden_positives_share__what_makes_a_positive() -> None:
-    assert finding("column", column_auc=0.99, likeness=0.5).level == "ok"
+    shared: dict[str, Any] = {"column_auc": 0.99, "likeness": 0.5}
+    assert finding("column", **shared, other_column_auc=0.85).level == "ok"
+    # Filled in by chance in U: no other column tells those samples from the rest.
+    assert finding("column", **shared, other_column_auc=0.6).cause == "leak"
+
+
+def test_findings__nearly_all_positive__hardly_told_is_no_doubt_where_members_agree() -> None:
+    alike: dict[str, Any] = {"proxy_auc": 0.53, "alpha": Interval(0.9, 0.8, 0.97)}
+    assert finding("told", **alike, agreement=0.97).level == "ok"
+    assert finding("told", **alike, agreement=0.6).level == "failed"
+    assert finding("told", **alike, agreement=None).level == "failed"
+
+
+def test_findings__rare_positives__half_of_them_found_is_no_doubt() -> None:
+    assert finding("recall", recall=0.5, alpha=Interval(0.05, 0.03, 0.08)).level == "ok"
+    assert finding("recall", recall=0.4, alpha=Interval(0.05, 0.03, 0.08)).cause == "missed"
+    assert finding("recall", recall=0.5).cause == "missed"
+
+
+def test_findings__u_nearly_all_positive__positives_that_look_like_u_are_no_odd_labels() -> None:
+    assert not [
+        one
+        for one in findings_of_evidence(
+            GOOD._replace(like_unlabeled=0.9, alpha=Interval(0.9, 0.8, 0.97))
+        )
+        if one.name == "labels"
+    ]
 
 
 def test_findings__given_alpha_that_the_data_deny__said() -> None:
@@ -130,14 +180,3 @@ def test_worst__most_severe_comes_first() -> None:
 )
 def test_late_gain__by_hand(signal: list[float], gain: float) -> None:
     assert late_gain(np.array(signal)) == pytest.approx(gain)
-
-
-def test_accuracy__by_hand() -> None:
-    # 200 positives of recall .95, drawn to 1/2 by ten: .92857; 30 % are called, 30 % are positive.
-    found = GOOD.accuracy
-    assert found.value == pytest.approx(1 - 0.3 + 0.3 * (2 * 195 / 210 - 1))
-    assert (found.low, found.high) == pytest.approx(
-        (0.7 + 0.25 * (2 * 195 / 210 - 1), 0.7 + 0.35 * (2 * 195 / 210 - 1))
-    )
-    everything = GOOD._replace(called=1.0, recall=1.0).accuracy
-    assert everything.value == pytest.approx(0.3 * (2 * 205 / 210 - 1))

@@ -16,7 +16,7 @@ def test_tables__more_than_twenty_and_all_with_a_size() -> None:
     assert len(TABLES) > 20
     assert set(N_POSITIVE) == set(TABLES)
     assert set(MLP_TABLES) <= set(TABLES)
-    assert len(expand(None)) == 4 * len(TABLES) + 2 * len(MLP_TABLES)
+    assert len(expand(None)) == 4 * len(TABLES) + 2 * len(MLP_TABLES) + 2 * len(TABLES)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.8])

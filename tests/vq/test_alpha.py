@@ -129,6 +129,15 @@ def test_findings__twelve_positives__never_ok() -> None:
     assert high - low > 0.3
 
 
+def test_alpha_interval__four_fits_of_one_table__holds_the_truth_and_the_others() -> None:
+    X, y, truth = normal_classes(60, 300, 0.2, apart=2.0)
+    fits = [VQKMeansClassifier(random_state=seed).fit(X, y) for seed in range(4)]
+    for model in fits:
+        low, high = model.alpha_interval_
+        assert low <= truth.mean() <= high
+        assert all(low <= other.alpha_ <= high for other in fits)
+
+
 @pytest.mark.filterwarnings("ignore::vqpu.errors.NoHiddenPositivesWarning")
 def test_findings__no_positive_in_u__said_and_not_called_useless() -> None:
     X, y, truth = normal_classes(150, 400, 0.0, apart=6.0)

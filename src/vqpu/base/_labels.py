@@ -168,45 +168,6 @@ def refuse_masked(name: str, values: Any) -> None:
         )
 
 
-def stack_pu(positive: ArrayLike, unlabeled: ArrayLike) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Make ``(X, y)`` from an array of positives and an array of unlabelled samples.
-
-    Parameters
-    ----------
-    positive : array-like of shape (n_positive, ...)
-        Labelled positives (X_P).
-    unlabeled : array-like of shape (n_unlabeled, ...)
-        Unlabelled samples (X_U), of the same shape per sample.
-
-    Returns
-    -------
-    X : ndarray of shape (n_positive + n_unlabeled, ...)
-        Both arrays, positives first.
-    y : ndarray of shape (n_positive + n_unlabeled,)
-        1 for labelled positives, 0 for unlabelled samples.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from vqpu import stack_pu
-    >>> X, y = stack_pu(np.ones((2, 3)), np.zeros((4, 3)))
-    >>> X.shape, y.tolist()
-    ((6, 3), [1, 1, 0, 0, 0, 0])
-    """
-    refuse_masked("positive", positive)
-    refuse_masked("unlabeled", unlabeled)
-    positive, unlabeled = np.asarray(positive), np.asarray(unlabeled)
-    if positive.ndim < 2 or positive.shape[1:] != unlabeled.shape[1:]:
-        raise InputError(
-            f"positive has shape {positive.shape} and unlabeled has shape {unlabeled.shape}. Both "
-            "must be arrays of samples with the same shape per sample: (n, d), (n, h, w) or "
-            "(n, h, w, c)."
-        )
-    y = np.zeros(len(positive) + len(unlabeled), dtype=np.int64)
-    y[: len(positive)] = 1
-    return np.concatenate([positive, unlabeled]), y
-
-
 def _shorten(values: NDArray[Any], limit: int = 5) -> str:
     shown = ", ".join(repr(value) for value in values[:limit].tolist())
     return f"[{shown}, ...]" if len(values) > limit else f"[{shown}]"

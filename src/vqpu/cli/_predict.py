@@ -79,16 +79,24 @@ def predict(
         features=features,
     )
     if as_json:
-        print(json.dumps({"out": str(out), **written._asdict(), "notes": written.notes.counts}))
+        plain = written._asdict() | {"notes": written.notes.counts, "drift": _plain(written.drift)}
+        print(json.dumps({"out": str(out), **plain}))
         return
-    _print_notes(written.notes)
+    _print_notes(written.notes, _plain(written.drift))
     unjudged = f"; {written.n_broken} cannot be judged, see their reason" * bool(written.n_broken)
     print(f"{out}: {written.n_rows} samples, {written.n_positive} called positive{unjudged}.")
 
 
-def _print_notes(notes: Notes) -> None:
-    for sentence in notes.sentences():
+def _print_notes(notes: Notes, drift: dict[str, Any] | None = None) -> None:
+    sentences = notes.sentences()
+    if drift is not None and drift["level"] != "ok":
+        sentences.append(drift["sentence"])
+    for sentence in sentences:
         typer.echo(f"vqpu: note: {sentence}", err=True)
+
+
+def _plain(finding: Any) -> dict[str, Any] | None:
+    return None if finding is None else dict(finding._asdict())
 
 
 def rank(
@@ -145,9 +153,10 @@ def rank(
         keys = ("name", "label", "score", "probability")
         best = [dict(zip(keys, row[:4], strict=True)) for row in ranked.best.rows()]
         counts = {name: count for name, count in ranked._asdict().items() if name != "best"}
-        print(json.dumps({**counts, "notes": ranked.notes.counts, "best": best}))
+        counts |= {"notes": ranked.notes.counts, "drift": _plain(ranked.drift)}
+        print(json.dumps({**counts, "best": best}))
         return
-    _print_notes(ranked.notes)
+    _print_notes(ranked.notes, _plain(ranked.drift))
     _print_ranking(ranked)
     if sheet is not None and len(ranked.best) > MOST_TILES:
         typer.echo(f"{sheet} shows the first {MOST_TILES} of them", err=True)
@@ -284,7 +293,7 @@ def evaluate(
     if as_json:
         print(json.dumps({**scores, "notes": notes.counts}))
         return
-    _print_notes(notes)
+    _print_notes(notes, scores.pop("drift"))
     for name, value in scores.items():
         shown = f"{value:.4f}" if isinstance(value, float) else value
         print(f"{name.replace('_', ' '):18} {shown}")

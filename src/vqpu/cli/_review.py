@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from vqpu.cli._predict import IdColumn, InputPath, Model
+from vqpu.cli._predict import Features, IdColumn, InputPath, Model
 
 _DEFAULT = "open"
 
@@ -49,6 +49,7 @@ def open_page(
     ] = None,
     file_column: Annotated[str, typer.Option(help="Its column of file names.")] = "file",
     id_column: IdColumn = None,
+    features: Features = None,
     reviewer: Annotated[str | None, typer.Option(help="Who decides. Default: you.")] = None,
     host: Annotated[
         str, typer.Option(help="Where to listen; anything but 127.0.0.1 lets others in.")
@@ -65,7 +66,7 @@ def open_page(
     check_installed()
     place = Path(f"{str(model).rstrip('/')}.decisions.jsonl")
     request = ReviewRequest(
-        model, input_path, decisions or place, scores, labels, file_column, id_column
+        model, input_path, decisions or place, scores, labels, file_column, id_column, features
     )
     serve_review(
         request,

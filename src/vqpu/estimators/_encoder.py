@@ -154,11 +154,13 @@ def make_ensemble(spec: EncoderSpec, moments: Moments) -> EncoderEnsemble:
             "X is constant: no feature varies from sample to sample, so nothing can be learned."
             " Check how X was read."
         )
-    std = np.where(moments.std > 0, moments.std, 1.0)
-    normalizer = _normalizer(spec, torch.from_numpy(moments.mean), torch.from_numpy(std))
     members = [build_member(spec) for _ in range(spec.n_members)]
     for member in members:
         _check_output(member, spec)
+    std = np.where(moments.std > 0, moments.std, 1.0)
+    if getattr(members[0], "takes_raw_input", False):
+        moments, std = Moments(np.zeros_like(moments.mean), moments.std), np.ones_like(std)
+    normalizer = _normalizer(spec, torch.from_numpy(moments.mean), torch.from_numpy(std))
     return EncoderEnsemble(normalizer, members, spec.precision)
 
 

@@ -6,8 +6,7 @@ cost stays small beside the fit's.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -18,22 +17,16 @@ from numpy.typing import NDArray
 from vqpu.base._source import ArraySource
 from vqpu.base._sparse import SparseSource
 from vqpu.base._split import Sets
+from vqpu.estimators._likeness import compare_positives, told_by_category
+from vqpu.estimators._reference import Reference, make_reference
+from vqpu.estimators._sampling import as_rows, blocks_of, some
 from vqpu.priors._mixture import Cells, Interval, count_cells, fit_mixture_of_cells
 from vqpu.priors._posterior import best_bin_alpha
-from vqpu.trees import Binned, Growth, GrowthSettings, Task
 
 Floats = NDArray[np.float64]
 
 _MOST_POSITIVE, _MOST_UNLABELED = 1_000, 2_000
 _MOST_COMPARED = 20_000  # unlabelled samples that twins of positives are looked for among
-_MOST_COLUMNS = 500
-_POOLED_SIDE = 4
-_FOLDS = 3
-_DRAWN_BY = 10  # positives' worth of a recall of 1/2
-_FEWEST_TO_COMPARE = 6
-_BLOCK_BYTES = 1 << 24
-_LEAST_WEIGHT = 0.01  # of the heaviest
-_GROWTH = GrowthSettings(rate=0.1, n_trees=40, n_leaves=6, min_samples=3)
 
 
 class FitEvidence(NamedTuple):
@@ -48,7 +41,7 @@ class FitEvidence(NamedTuple):
     best_bin : float
         The same by best bin estimation, which is too large where classes overlap.
     auc : Interval
-        Expected of the scores, of positives against negatives.
+        Of positives against negatives, by the mixture alone; too sure of itself.
     proxy_auc : float
         Of labelled positives against unlabelled samples.
     called, recall : float
@@ -73,6 +66,13 @@ class FitEvidence(NamedTuple):
         Counts of the first round's scores, from which alpha can be estimated again.
     is_unseen : bool
         False if no sample was kept apart: all of this is then of samples that were trained on.
+    reference : Reference or None
+        What new samples are compared with; None in models of before.
+    unlike_columns, unlike_samples : tuple of int
+        Columns in which both sets of ``likeness`` differ most, and unlabelled samples called
+        positive that look least like labelled ones, by their place in X; empty if nothing differs.
+    unlike_names : tuple of str
+        Names of these samples, files for instance, where they have some.
     """
 
     n_positive: int
@@ -93,19 +93,20 @@ class FitEvidence(NamedTuple):
     late_gain: float | None
     cells: Cells
     is_unseen: bool = True
+    reference: Reference | None = None
+    unlike_columns: tuple[int, ...] = ()
+    unlike_samples: tuple[int, ...] = ()
+    unlike_names: tuple[str, ...] = ()
 
-    @property
-    def accuracy(self) -> Interval:
-        r"""Expected accuracy of the labels on U.
+    def naming(self, names: Sequence[Any]) -> FitEvidence:
+        """Return the same with names for examples.
 
-        With a share c of U called positive and a recall r, a share :math:`\alpha (1 - r)` is missed
-        and :math:`c - \alpha r` wrongly called. The recall of few is drawn to 1/2.
+        Parameters
+        ----------
+        names : sequence of length n
+            Of all samples of training.
         """
-        recall = (self.n_positive * self.recall + _DRAWN_BY / 2) / (self.n_positive + _DRAWN_BY)
-        value, one, other = (
-            min(max(1 - self.called + alpha * (2 * recall - 1), 0.0), 1.0) for alpha in self.alpha
-        )
-        return Interval(value, min(one, other), max(one, other))
+        return self._replace(unlike_names=tuple(str(names[row]) for row in self.unlike_samples))
 
 
 class Scored(NamedTuple):
@@ -154,6 +155,7 @@ def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
     first = fit_mixture_of_cells(cells)
     is_positive = np.repeat([1, 0], [len(positive), len(unlabeled)])
     column, best, other = telling_columns(source, scored.indices)
+    alike = compare_positives(source, scored.indices, scored.probability)
     return FitEvidence(
         len(positive),
         len(unlabeled),
@@ -164,7 +166,7 @@ def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
         float((scored.log_odds[1] > 0).mean()),
         float((scored.log_odds[0] > 0).mean()),
         _agreement(scored.by_member),
-        likeness(source, scored.indices, scored.probability),
+        None if alike is None else alike.auc,
         twins(source, scored.indices),
         column,
         best,
@@ -173,6 +175,8 @@ def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
         None if scored.signal is None else late_gain(scored.signal),
         cells,
         scored.is_unseen,
+        make_reference(source, scored.indices.unlabeled, scored.log_odds),
+        *((), ()) if alike is None else alike[1:],
     )
 
 
@@ -203,63 +207,6 @@ def _agreement(by_member: Floats) -> float | None:
     return float((matrix.sum() - n_members) / (n_members * (n_members - 1)))
 
 
-def likeness(source: ArraySource, indices: Sets, probability: Floats) -> float | None:
-    """Return how well trees tell labelled positives from the unlabelled samples called positive.
-
-    Every unlabelled sample weighs as much as it is likely to be positive. Trees are cross-fitted,
-    so that 1/2 is what chance gives.
-
-    Parameters
-    ----------
-    source : ArraySource
-    indices : Sets
-    probability : ndarray of shape (n_u,)
-        Of being positive, of the unlabelled samples.
-    """
-    from sklearn.metrics import roc_auc_score
-
-    positive, heavy = some(indices.positive, _MOST_POSITIVE), np.maximum(probability, 1e-6)
-    # Of many, those that weigh most are taken for sure and weigh the same as the others then.
-    chance = np.minimum(1.0, _MOST_UNLABELED * heavy / heavy.sum())
-    kept = np.random.default_rng(0).random(len(heavy)) < chance
-    if len(heavy) <= _MOST_UNLABELED:
-        chance, kept = np.ones(len(heavy)), np.ones(len(heavy), dtype=bool)
-    # What weighs next to nothing would only offer thresholds that cannot be used.
-    kept &= heavy / chance > _LEAST_WEIGHT * (heavy / chance)[kept].max(initial=0.0)
-    unlabeled, heavy = indices.unlabeled[kept], (heavy / chance)[kept]
-    if min(len(positive), len(unlabeled)) < _FEWEST_TO_COMPARE:
-        return None
-    rows = _as_rows(source, np.concatenate([positive, unlabeled]))
-    if rows is None:
-        return None
-    target = np.repeat([1.0, 0.0], [len(positive), len(unlabeled)])
-    weight = np.concatenate([np.ones(len(positive)), heavy * len(positive) / heavy.sum()])
-    found = _cross_fitted(rows, source.categories, target, weight)
-    return float(roc_auc_score(target, found, sample_weight=weight))
-
-
-def _cross_fitted(rows: Any, categories: Any, target: Floats, weight: Floats) -> Floats:
-    """Return what trees that did not see a sample say of it."""
-    fold = np.empty(len(target), dtype=np.int64)
-    generator = np.random.default_rng(0)
-    for kind in (0.0, 1.0):
-        members = generator.permutation(np.flatnonzero(target == kind))
-        fold[members] = np.arange(len(members)) % _FOLDS
-    tasks = [
-        Task(np.flatnonzero(fold != part), target[fold != part], weight[fold != part])
-        for part in range(_FOLDS)
-    ]
-    growth = Growth(Binned(rows, categories, _GROWTH), tasks)
-    growth.grow(_GROWTH.n_trees)
-    outputs = growth.outputs(rows, 0, _GROWTH.n_trees)
-    # A leaf's mean depends on the share of positives in its fold; ranks within folds do not.
-    found = np.empty(len(target))
-    for part in range(_FOLDS):
-        own = fold == part
-        found[own] = outputs[own, part] - np.average(outputs[own, part], weights=weight[own])
-    return found
-
-
 def twins(source: ArraySource, indices: Sets) -> float:
     """Return the share of labelled positives with a copy in U, less that of U with one.
 
@@ -282,7 +229,7 @@ def _digests(source: ArraySource, indices: NDArray[np.int64]) -> NDArray[np.int6
     """Return a number a sample that is the same for the same sample, and hardly for another."""
     digests = b"".join(
         blake2b(sample, digest_size=8).digest()
-        for block in _blocks(source, indices)
+        for block in blocks_of(source, indices)
         for sample in _bytes_of_samples(source, block)
     )
     return np.frombuffer(digests, dtype=np.int64)
@@ -300,13 +247,6 @@ def _bytes_of_samples(source: ArraySource, indices: NDArray[np.int64]) -> Iterat
         yield sample.tobytes()
 
 
-def _blocks(source: ArraySource, indices: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Give the indices in blocks whose samples are never more than some megabytes."""
-    rows = max(1, _BLOCK_BYTES // (8 * math.prod(source.sample_shape)))
-    for start in range(0, len(indices), rows):
-        yield indices[start : start + rows]
-
-
 def telling_columns(source: ArraySource, indices: Sets) -> tuple[int | None, float, float]:
     """Return the column that tells labelled from unlabelled best, its AUC, and the next one's.
 
@@ -321,7 +261,7 @@ def telling_columns(source: ArraySource, indices: Sets) -> tuple[int | None, flo
         return None, 0.5, 0.5
     positive = some(indices.positive, _MOST_POSITIVE)
     unlabeled = some(indices.unlabeled, _MOST_UNLABELED)
-    rows = _as_rows(source, np.concatenate([positive, unlabeled]))
+    rows = as_rows(source, np.concatenate([positive, unlabeled]))
     if rows is None:
         return None, 0.5, 0.5
     dense = np.nan_to_num(np.asarray(rows, dtype=np.float64), nan=-np.inf)
@@ -329,46 +269,9 @@ def telling_columns(source: ArraySource, indices: Sets) -> tuple[int | None, flo
     n_p, n_u = len(positive), len(unlabeled)
     auc = (ranks - n_p * (n_p + 1) / 2) / (n_p * n_u)
     told = np.maximum(auc, 1 - auc)
+    target = np.repeat([1.0, 0.0], [n_p, n_u])
     for index in source.categories:
-        told[index] = _told_by_category(dense[:n_p, index], dense[n_p:, index])
+        told[index] = told_by_category(dense[:, index], target, np.ones(n_p + n_u))
     order = np.argsort(-told, kind="stable")
     best = int(order[0])
     return best, float(told[best]), float(told[order[1]]) if len(told) > 1 else 0.5
-
-
-def _told_by_category(positive: Floats, unlabeled: Floats) -> float:
-    """Return 1/2 and half the distance of two distributions of categories."""
-    values = np.unique(np.concatenate([positive, unlabeled]))
-    shares = [
-        np.bincount(np.searchsorted(values, part), minlength=len(values)) / len(part)
-        for part in (positive, unlabeled)
-    ]
-    return float(0.5 + np.abs(shares[0] - shares[1]).sum() / 4)
-
-
-def _as_rows(source: ArraySource, indices: NDArray[np.int64]) -> Any:
-    """Return samples as vectors, images coarsely; None if there are too many columns."""
-    if not source.is_image:
-        if source.sample_shape[0] > _MOST_COLUMNS:
-            return None
-        return np.asarray(source.batch(indices).numpy(), dtype=np.float64)
-    from torch.nn.functional import adaptive_avg_pool2d
-
-    pooled = [
-        adaptive_avg_pool2d(source.batch(block).float(), _POOLED_SIDE).flatten(1).numpy()
-        for block in _blocks(source, indices)
-    ]
-    return np.concatenate(pooled).astype(np.float64)
-
-
-def some(indices: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Return at most so many of some indices, the same ones each time.
-
-    Parameters
-    ----------
-    indices : ndarray of int
-    most : int
-    """
-    if len(indices) <= most:
-        return indices
-    return np.sort(np.random.default_rng(0).choice(indices, most, replace=False))

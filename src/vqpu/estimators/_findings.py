@@ -12,18 +12,22 @@ from typing import Any, NamedTuple
 
 from vqpu.errors import DoubtWarning
 from vqpu.estimators._evidence import FitEvidence
+from vqpu.estimators._expected import expected_accuracy, expected_auc
 from vqpu.priors._mixture import Interval, ends_of
 
 OK, DOUBT, FAILED = "ok", "doubt", "failed"
 SEVERITY = (OK, DOUBT, FAILED)
 
 _FEW_POSITIVES = 15
-_TELLS_ALONE, _AHEAD_OF_OTHERS, _LIKE_NO_LEAK = 0.97, 0.02, 0.6
+_TELLS_ALONE, _AHEAD_OF_OTHERS = 0.97, 0.02
+_LIKE_NO_LEAK, _TOLD_BY_OTHERS = 0.6, 0.78
 _UNLIKE, _VERY_UNLIKE = 0.68, 0.8
 _MANY_TWINS = 0.3
 _HARDLY_TOLD = 0.55
-_WIDE = 0.72
-_FEW_FOUND = 0.75
+_CROSS_FITTED = 1.3  # times the error of an AUC: members of a fold err alike (doubt_noise.py)
+_NEARLY_ALL, _AGREED = 0.65, 0.95
+_WIDE, _WIDE_OF_FEW, _FEW = 0.72, 0.5, 30
+_FEW_FOUND, _FEW_FOUND_OF_RARE, _RARE = 0.75, 0.45, 0.12
 _UNSTABLE = 0.5
 _LOW_ACCURACY = 0.5
 _MANY_ODD_LABELS, _WELL_TOLD = 0.3, 0.9
@@ -83,15 +87,23 @@ def findings_of_fit(model: Any) -> list[Finding]:
             "labels. Fit it again to have it judged."
         )
         return [Finding("evidence", DOUBT, None, sentence, "no-evidence")]
+    given = getattr(model, "alpha", None)
+    return findings_of_evidence(
+        model.evidence_, column_names_of(model), None if given is None else ends_of(given)
+    )
+
+
+def column_names_of(model: Any) -> list[str] | None:
+    """Return the names of a fitted model's columns, None if they have none.
+
+    Parameters
+    ----------
+    model : estimator
+    """
     plan, names = getattr(model, "columns_", None), getattr(model, "feature_names_in_", None)
     if plan is not None:
         names = plan.feature_names
-    given = getattr(model, "alpha", None)
-    return findings_of_evidence(
-        model.evidence_,
-        None if names is None else [str(name) for name in names],
-        None if given is None else ends_of(given),
-    )
+    return None if names is None else [str(name) for name in names]
 
 
 def warn_of_failure(model: Any) -> None:
@@ -137,7 +149,7 @@ def findings_of_evidence(
         _alpha(evidence, given),
         _recall(evidence),
         _column(evidence, column_names),  # before what follows from it
-        _likeness(evidence),
+        _likeness(evidence, column_names),
         _copies(evidence),
         _labels(evidence),
         _members(evidence),
@@ -159,7 +171,7 @@ def shown(interval: Interval, digits: int = 2) -> str:
 
 
 def _quality(evidence: FitEvidence) -> Finding:
-    accuracy, auc = evidence.accuracy, evidence.auc
+    accuracy, auc = expected_accuracy(evidence), expected_auc(evidence)
     sentence = (
         f"Expected of these labels: accuracy {shown(accuracy)} on the unlabelled samples, AUC "
         f"{shown(auc)}"
@@ -184,13 +196,18 @@ def _positives(evidence: FitEvidence) -> Finding:
 
 def _told(evidence: FitEvidence) -> Finding:
     auc = evidence.proxy_auc
-    error = _error_of_auc(evidence.n_positive, evidence.n_unlabeled)
+    error = error_of_auc(evidence.n_positive, evidence.n_unlabeled)
     sentence = f"Labelled positives are told from unlabelled samples with AUC {auc:.2f}"
-    if auc - 1.645 * error > 0.5 and auc > _HARDLY_TOLD:
+    if auc - 1.645 * _CROSS_FITTED * error > 0.5 and auc > _HARDLY_TOLD:
         return Finding("told", OK, auc, sentence + ".")
+    # Noise has members that disagree, or an alpha that could be anything.
+    if evidence.alpha.low > _NEARLY_ALL and (evidence.agreement or 0) > _AGREED:
+        advice = ", no more than can be where nearly all unlabelled samples are positive."
+        return Finding("told", OK, auc, sentence + advice)
     advice = (
         ", hardly better than chance: either the features say nothing of what makes a positive, or "
-        "nearly all of the unlabelled samples are positive. The labels say nothing then."
+        "nearly all of the unlabelled samples are positive, or many labelled positives are none. "
+        "The predictions say nothing then."
     )
     level = FAILED if auc - 1.645 * error <= 0.5 else DOUBT
     return Finding("told", level, auc, sentence + advice, "indistinct")
@@ -206,7 +223,8 @@ def _alpha(evidence: FitEvidence, given: tuple[float, float] | None) -> Finding:
             "that look unlike the hidden ones make alpha too small."
         )
         return Finding("alpha", DOUBT, alpha.value, seen + advice, "contradicted-alpha")
-    if alpha.high - alpha.low > _WIDE:
+    widest = _WIDE_OF_FEW if evidence.n_positive < _FEW else _WIDE
+    if alpha.high - alpha.low > widest:
         advice = (
             ": these data do not tell it. Say what you know of it (alpha=), label more positives, "
             "or rank instead of trusting the border."
@@ -226,7 +244,9 @@ def _recall(evidence: FitEvidence) -> Finding:
     sentence = (
         f"{value:.0%} of the labelled positives that members had not seen are called positive"
     )
-    if value >= _FEW_FOUND:
+    # Of rare positives the best border misses many.
+    fewest = _FEW_FOUND_OF_RARE if evidence.alpha.value < _RARE else _FEW_FOUND
+    if value >= fewest:
         return Finding("recall", OK, value, sentence + ".")
     advice = (
         ": many positives are missed. Rank instead of trusting the border, say what you know of "
@@ -235,12 +255,12 @@ def _recall(evidence: FitEvidence) -> Finding:
     return Finding("recall", DOUBT, value, sentence + advice, "missed")
 
 
-def _likeness(evidence: FitEvidence) -> Finding | None:
+def _likeness(evidence: FitEvidence, names: list[str] | None) -> Finding | None:
     value = evidence.likeness
     if value is None:
         return None
     n_alike = max(evidence.alpha.value * evidence.n_unlabeled, _FEWEST_ALIKE)
-    error = _error_of_auc(evidence.n_positive, n_alike)
+    error = error_of_auc(evidence.n_positive, n_alike)
     sentence = (
         f"Labelled positives are told from the unlabelled samples called positive with AUC "
         f"{value:.2f}"
@@ -248,15 +268,46 @@ def _likeness(evidence: FitEvidence) -> Finding | None:
     if value <= max(_UNLIKE, 0.5 + 2 * error):
         return Finding("likeness", OK, value, sentence + ": they look alike.")
     advice = (
-        ": they differ. Either U holds no positives, or P was collected in another way (another "
-        "source, year or device), or the hidden positives are of another kind than the labelled."
+        f": they differ{_where(evidence, names)}. Either U holds no positives, or P was collected "
+        "in another way (another source, year or device), or the labelled positives are a biased "
+        f"sample of all.{_such_as(evidence)}"
     )
     level = FAILED if value > max(_VERY_UNLIKE, 0.5 + 3 * error) else DOUBT
     return Finding("likeness", level, value, sentence + advice, "shift")
 
 
-def _error_of_auc(n_first: float, n_second: float) -> float:
-    """Return the standard error of an AUC of 1/2 (Hanley and McNeil 1982)."""
+def _where(evidence: FitEvidence, names: list[str] | None) -> str:
+    """Name the columns in which both sets of positives differ most."""
+    columns = [_name(column, names) for column in evidence.unlike_columns]
+    return f", most in {_listed(columns)}" if columns else ""
+
+
+def _such_as(evidence: FitEvidence) -> str:
+    """Name samples to look at."""
+    if evidence.unlike_names:
+        return f" Look at {_listed(list(evidence.unlike_names))}, the least like them."
+    if evidence.unlike_samples:
+        rows = _listed([str(row) for row in evidence.unlike_samples])
+        return f" Look at the samples {rows} of X, the least like them."
+    return ""
+
+
+def _name(column: int, names: list[str] | None) -> str:
+    return f"column {column}" if names is None else repr(names[column])
+
+
+def _listed(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def error_of_auc(n_first: float, n_second: float) -> float:
+    """Return the standard error of an AUC of 1/2 (Hanley and McNeil 1982).
+
+    Parameters
+    ----------
+    n_first, n_second : float
+        Independent scores of both kinds.
+    """
     return math.sqrt((1 / n_first + 1 / n_second) / 12)
 
 
@@ -264,12 +315,14 @@ def _column(evidence: FitEvidence, names: list[str] | None) -> Finding | None:
     if evidence.column is None:
         return None
     best, other = evidence.column_auc, evidence.other_column_auc
-    name = f"column {evidence.column}" if names is None else repr(names[evidence.column])
+    name = _name(evidence.column, names)
     sentence = (
         f"No single column tells labelled from unlabelled (the best, {name}, has AUC {best:.2f})"
     )
-    # What makes a positive is in the hidden ones too, what was told only of P is not.
-    is_shared = evidence.likeness is not None and evidence.likeness < _LIKE_NO_LEAK
+    # What makes a positive is in the hidden ones too, what was told only of P is not; and it is
+    # seen in other columns as well, unless chance made the unlabelled samples that look alike.
+    is_alike = evidence.likeness is not None and evidence.likeness < _LIKE_NO_LEAK
+    is_shared = is_alike and other >= _TOLD_BY_OTHERS
     if best < _TELLS_ALONE or best - other < _AHEAD_OF_OTHERS or is_shared:
         return Finding("column", OK, best, sentence + ".")
     sentence = (
@@ -292,7 +345,10 @@ def _copies(evidence: FitEvidence) -> Finding:
 
 
 def _labels(evidence: FitEvidence) -> Finding | None:
-    value = evidence.like_unlabeled
+    if evidence.n_positive < _FEW_POSITIVES:
+        return None
+    # U holds positives too: only the rest of what looks like it looks like negatives.
+    value = evidence.like_unlabeled * (1 - evidence.alpha.value)
     if value < _MANY_ODD_LABELS or evidence.auc.value < _WELL_TOLD:
         return None
     sentence = (

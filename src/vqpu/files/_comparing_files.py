@@ -16,6 +16,7 @@ from vqpu.files._compared_methods import (
     method_parameters,
 )
 from vqpu.files._comparison import Comparison, compare
+from vqpu.files._feature_data import FEATURE_DEFAULTS
 from vqpu.files._fitting import Describe, fit_method, refuse_model
 from vqpu.files._settings import Sources, parse_assignments
 from vqpu.files._training_data import TrainingData, check_sources, read_sources
@@ -70,10 +71,11 @@ def compare_files(
     """
     check_sources(sources)
     names, training = _methods_for(sources, settings, quiet)
-    parameters = parse_assignments(settings.assignments, method_parameters(names))
+    known = method_parameters(names)
+    parameters = parse_assignments(settings.assignments, known)
     of_methods: dict[str, Any] = {
         "scenario": settings.scenario, "seed": settings.seed, "alpha": settings.alpha,
-        "parameters": parameters, "verbose": 0 if quiet else 1,
+        "parameters": _defaults(sources, known) | parameters, "verbose": 0 if quiet else 1,
     }  # fmt: skip
     make_methods(names, **of_methods)
     _check_fit_best(settings, names)
@@ -86,7 +88,7 @@ def compare_files(
     if settings.fit_best is None or best is None:
         return found, None
     tell(f"fitting {best} on all samples")
-    fit_method(make_methods([best], **of_methods)[best], training, settings.fit_best, describe)
+    fit_method(make_methods(names, **of_methods)[best], training, settings.fit_best, describe)
     return found, best
 
 
@@ -103,6 +105,13 @@ def _methods_for(
     is_images = kind == "images" or (training is not None and training.data.X.ndim > 2)
     is_images = is_images and sources.features is None  # which makes vectors of pictures
     return default_methods(is_images=is_images), training
+
+
+def _defaults(sources: Sources, known: Sequence[str]) -> dict[str, Any]:
+    """Return what is set unless the user sets it: on features all methods get what fit does."""
+    if sources.features is None:
+        return {}
+    return {name: value for name, value in FEATURE_DEFAULTS.items() if name in known}
 
 
 def _check_fit_best(settings: ComparisonSettings, names: Sequence[str]) -> None:

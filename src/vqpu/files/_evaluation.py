@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.errors import InputError, UsageError
+from vqpu.estimators._drift import watch_drift
 from vqpu.files import Notes
 from vqpu.files._input_streams import open_labeled_input
 from vqpu.files._models import open_model
@@ -46,7 +47,8 @@ def evaluate_file(
 
     Without ``alpha``, a scenario takes the model's own estimate. ``notes`` takes the counts of
     cells that are not as in training; ``features`` says where the extractor of a model on features
-    lies now.
+    lies now. Under "drift" stands the finding that says whether the samples, or with a scenario the
+    unlabelled ones of them, are like the unlabelled ones of training.
     """
     if scenario is None and alpha is not None:
         raise UsageError("--alpha is for scores without negatives: give --scenario with it.")
@@ -70,7 +72,10 @@ def evaluate_file(
         notes=notes,
         features=features,
     )
-    return evaluate(predictions_of(model.estimator, chunks), scenario=scenario, alpha=alpha)
+    watch = watch_drift(model.estimator)
+    predictions = predictions_of(model.estimator, chunks, watch=watch, y_is_truth=scenario is None)
+    scores = evaluate(predictions, scenario=scenario, alpha=alpha)
+    return {**scores, "drift": None if watch is None else watch.finding()._asdict()}
 
 
 def evaluate(

@@ -72,6 +72,7 @@ def fit_files(
     with patient_interrupts() as training_has_ended:
         model.fit(data.X, data.y, checkpoint_dir=checkpoints, on_interrupt="keep-best", **known)
         training_has_ended()
+        _name_examples(model, data)
         extras = {INPUT_FILE: input_format.to_json(), **describe(model, data)}
         model.save(settings.out, extras=extras)
     return model
@@ -108,9 +109,16 @@ def fit_method(model: Any, training: TrainingData, out: str, describe: Describe)
     with patient_interrupts() as training_has_ended:
         model.fit(data.X, data.y, on_interrupt="keep-best")
         training_has_ended()
+        _name_examples(model, data)
         if isinstance(model, VQKMeansClassifier):
             extras |= describe(model, data)
         model.save(out, extras=extras)
+
+
+def _name_examples(model: Any, data: PUData) -> None:
+    """Let findings name samples as the user knows them, by file or id."""
+    if getattr(model, "evidence_", None) is not None:
+        model.evidence_ = model.evidence_.naming(data.names)
 
 
 def _checkpoint_folder(settings: FitSettings) -> Path | None:

@@ -161,6 +161,20 @@ def open_input(
     )
 
 
+def known_label(input_format: InputFormat, path: str | Path) -> str | None:
+    """Return the label column of training if this table has it too.
+
+    Parameters
+    ----------
+    input_format : InputFormat
+    path : path
+    """
+    if input_format.kind != "table" or input_format.label is None:
+        return None
+    check_kind(input_format, path)
+    return input_format.label if input_format.label in table_columns(path) else None
+
+
 def opened_features(input_format: InputFormat, features: Features) -> Extractor | None:
     """Return the extractor that a model was fitted with, None for one that takes no features.
 

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from vqpu.estimators._drift import watch_drift
+from vqpu.estimators._findings import Finding
 from vqpu.files import Notes
-from vqpu.files._input_streams import WHOLE, Shard, open_input
+from vqpu.files._input_streams import WHOLE, Shard, known_label, open_input
 from vqpu.files._models import open_model
 from vqpu.files._scoring import Predictions, predictions_of, sorted_by_score
 from vqpu.files._writers import check_output, write_predictions
@@ -23,12 +25,16 @@ class Written(NamedTuple):
         could not be judged, which have a reason instead of a score.
     notes : Notes
         Cells that are not as in training, counted.
+    drift : Finding or None
+        Whether the samples are like the unlabelled ones of training; None if the model kept nothing
+        to compare with.
     """
 
     n_rows: int
     n_positive: int
     n_broken: int
     notes: Notes
+    drift: Finding | None
 
 
 class _Counter:
@@ -81,15 +87,19 @@ def predict_file(
         input_path,
         shard=shard,
         id_column=id_column,
+        # So that labelled positives are not taken for a change of the unlabelled samples.
+        label=known_label(model.input_format, input_path),
+        positive=model.input_format.positive,
         keep=keep,
         missing=missing,
         notes=notes,
         features=features,
     )
-    counter = _Counter()
+    counter, watch = _Counter(), watch_drift(model.estimator)
     words = model.input_format.words()
-    predictions = counter.watch(predictions_of(model.estimator, chunks, words))
+    predictions = counter.watch(predictions_of(model.estimator, chunks, words, watch))
     if sort:
         predictions = sorted_by_score(predictions, Path(out).resolve().parent)
     n_rows = write_predictions(out, model.input_format.name_column, predictions, keep)
-    return Written(n_rows, counter.n_positive, counter.n_broken, notes)
+    drift = None if watch is None else watch.finding()
+    return Written(n_rows, counter.n_positive, counter.n_broken, notes, drift)

@@ -11,9 +11,11 @@ import numpy as np
 
 from vqpu.base._parameters import check_integer
 from vqpu.errors import InputError, UsageError
-from vqpu.files import Chunk, Notes, iter_images, read_label_file, table_columns
+from vqpu.estimators._drift import watch_drift
+from vqpu.estimators._findings import Finding
+from vqpu.files import Chunk, Notes, iter_images, read_label_file
 from vqpu.files._input_format import InputFormat
-from vqpu.files._input_streams import open_input
+from vqpu.files._input_streams import known_label, open_input
 from vqpu.files._models import open_model
 from vqpu.files._scoring import Predictions, from_rows, predictions_of
 from vqpu.files._writers import check_output, write_predictions
@@ -40,6 +42,8 @@ class Ranked(NamedTuple):
         Samples that cannot be judged, so that they do not compete.
     notes : Notes
         Cells that are not as in training, counted.
+    drift : Finding or None
+        As in :class:`vqpu.files._prediction.Written`.
     """
 
     best: Predictions
@@ -47,6 +51,7 @@ class Ranked(NamedTuple):
     n_labeled: int
     n_broken: int
     notes: Notes
+    drift: Finding | None = None
 
 
 def rank_file(
@@ -105,26 +110,16 @@ def rank_file(
     )
     if known:
         chunks = with_known(chunks, known)
-    predictions = predictions_of(model.estimator, chunks, input_format.words())
+    watch = watch_drift(model.estimator)
+    predictions = predictions_of(model.estimator, chunks, input_format.words(), watch)
     ranked = rank(predictions, top)._replace(notes=notes)
+    if watch is not None:
+        ranked = ranked._replace(drift=watch.finding())
     if out is not None:
         write_predictions(out, input_format.name_column, [ranked.best], keep)
     if sheet is not None:
         draw_sheet(Path(sheet), ranked.best, input_format.image_mode or "RGB")
     return ranked
-
-
-def known_label(input_format: InputFormat, path: str | Path) -> str | None:
-    """Return the label column of training if this table has it too.
-
-    Parameters
-    ----------
-    input_format : InputFormat
-    path : path
-    """
-    if input_format.kind != "table" or input_format.label is None:
-        return None
-    return input_format.label if input_format.label in table_columns(path) else None
 
 
 def known_files(

@@ -98,7 +98,21 @@ class Predictions:
         return zip(self.names, *parts, reasons, *kept, strict=True)
 
 
-def predict_chunk(model: Model, chunk: Chunk, words: Sequence[Any] | None = None) -> Predictions:
+class Watch(Protocol):
+    """Sees samples and their scores as they pass by."""
+
+    def add(self, X: Any, scores: NDArray[np.float64], /) -> None:
+        """Look at some; a score is NaN where a sample could not be judged."""
+
+
+def predict_chunk(
+    model: Model,
+    chunk: Chunk,
+    words: Sequence[Any] | None = None,
+    watch: Watch | None = None,
+    *,
+    y_is_truth: bool = False,
+) -> Predictions:
     """Return what the model says of a chunk, which may be empty.
 
     One pass of the network: labels and probabilities follow from the scores, as in ``predict`` and
@@ -110,11 +124,17 @@ def predict_chunk(model: Model, chunk: Chunk, words: Sequence[Any] | None = None
     chunk : Chunk
     words : sequence of two or None
         What negatives and positives are called; None takes the model's classes.
+    watch : Watch or None
+        Sees what is not labelled positive, or everything where ``y_is_truth``.
+    y_is_truth : bool
+        Whether ``y`` is the truth rather than who is labelled.
     """
     reasons: dict[int, str] = {}
     scores = np.empty(0)
     if len(chunk.X):
         scores, reasons = _scores(model, chunk.X, 0)
+        if watch is not None:
+            watch.add(*((chunk.X, scores) if y_is_truth else _unlabeled(chunk, scores)))
     names = chunk.names
     if chunk.broken_places:
         scores, names, reasons = _with_broken(chunk, scores, reasons)
@@ -130,6 +150,16 @@ def predict_chunk(model: Model, chunk: Chunk, words: Sequence[Any] | None = None
         chunk.kept,
         len(chunk.broken) - len(chunk.broken_places),
     )
+
+
+def _unlabeled(
+    chunk: Chunk, scores: NDArray[np.float64]
+) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Return samples and scores without those that are labelled positive."""
+    if chunk.y is None:
+        return chunk.X, scores
+    is_unlabeled = np.delete(chunk.y, chunk.broken_places) != 1
+    return chunk.X[is_unlabeled], scores[is_unlabeled]
 
 
 def _scores(model: Model, X: Any, first: int) -> tuple[NDArray[np.float64], dict[int, str]]:
@@ -170,11 +200,16 @@ def _with_broken(
 
 
 def predictions_of(
-    model: Model, chunks: Iterable[Chunk], words: Sequence[Any] | None = None
+    model: Model,
+    chunks: Iterable[Chunk],
+    words: Sequence[Any] | None = None,
+    watch: Watch | None = None,
+    *,
+    y_is_truth: bool = False,
 ) -> Iterator[Predictions]:
     """Give the predictions for a stream, chunk by chunk, in its order."""
     for chunk in chunks:
-        yield predict_chunk(model, chunk, words)
+        yield predict_chunk(model, chunk, words, watch, y_is_truth=y_is_truth)
 
 
 def from_rows(rows: Sequence[Row], like: Predictions | None) -> Predictions:

@@ -47,7 +47,7 @@ _PAIR = {"positives", "unlabeled"}
 _USED = {
     (1, "table"): _LABELS | _TABLE,
     (1, "images"): _LABELS | _IMAGES | {"labels", "file_column"},
-    (1, "array"): {"data", "cache_dir"},
+    (1, "array"): {"data", "positive", "cache_dir"},
     (2, "table"): _PAIR | _TABLE,
     (2, "images"): _PAIR | _IMAGES,
     (2, "array"): _PAIR | {"cache_dir"},
@@ -83,6 +83,11 @@ def check_sources(sources: Sources) -> None:
     kind = kind_of(sources.data)
     if kind == "array" and sources.label is not None:
         raise UsageError("An .npz file has its labels in y: leave --label out.")
+    if kind == "array" and sources.positive is not None and str(sources.positive) != "1":
+        raise UsageError(
+            f"In an .npz file 1 marks the positives of y. Got --positive {sources.positive}: write "
+            "y with 1 for them and 0 for unlabelled samples."
+        )
     if kind in ("images", "texts") and sources.labels is None:
         raise UsageError(
             f"{sources.data} is one folder: give two by --positives and --unlabeled, or "
@@ -155,7 +160,9 @@ def _read_one(sources: Sources, path: str, quiet: bool) -> TrainingData:
     if kind == "array":
         if Path(path).suffix.lower() != ".npz":
             raise InputError(f"{path} is one array: give two by --positives and --unlabeled.")
-        data = read_array_file(path, cache_dir=sources.cache_dir)
+        data = read_array_file(
+            path, cache_dir=sources.cache_dir, may_be_swapped=sources.positive is None
+        )
         return TrainingData(data, InputFormat.of_data(kind, data))
     assert sources.label is not None
     roles = {"label": sources.label, "positive": str(sources.positive)}

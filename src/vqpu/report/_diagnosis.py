@@ -19,10 +19,13 @@ from vqpu.base._labels import encode_pu_labels
 from vqpu.base._parameters import check_integer, draw_seed
 from vqpu.errors import CollapsedCodesError, InputError, InputTypeError
 from vqpu.estimators._classifier import PUClassifier
+from vqpu.estimators._drift import watch_drift
 from vqpu.estimators._findings import DOUBT, FAILED, OK, Finding, findings_of_fit, worst
+from vqpu.estimators._validation import check_prediction_data
 from vqpu.vq._classifier import VQKMeansClassifier
 
 _FEW_CODES = 2
+_ROWS = 1 << 14
 _UNSTABLE, _VERY_UNSTABLE = 0.05, 0.15
 
 
@@ -69,12 +72,7 @@ def diagnose(
     """
     check_integer("refits", refits, 0)
     last = model[-1] if isinstance(model, Pipeline) else model
-    if not isinstance(last, PUClassifier) or not hasattr(type(last), "evidence_"):
-        raise InputTypeError(
-            "model must be a fitted VQKMeansClassifier, another classifier of vqpu with a network, "
-            f"or a Pipeline that ends in one. Got {type(last).__name__} instead."
-        )
-    check_is_fitted(last)
+    _check_judged(last)
     findings = findings_of_fit(last)
     if isinstance(last, VQKMeansClassifier) and last.variant_.encoding == "codes":
         findings.append(_codes(last))
@@ -83,6 +81,49 @@ def diagnose(
             raise InputError("refits needs X and y, the data that the model was fitted on.")
         findings.append(_stability(model, X, y, refits, random_state))
     return findings
+
+
+def diagnose_drift(model: Any, X: ArrayLike) -> Finding:
+    """Say whether new samples are like the unlabelled ones that a model was fitted on.
+
+    Parameters
+    ----------
+    model : as in :func:`diagnose`
+    X : array-like of the shape given to ``fit``
+        Samples that are to be judged, without labelled positives.
+
+    Returns
+    -------
+    finding : Finding
+        "ok", or "doubt" with what moved: scores, columns, and alpha by these scores. ``vqpu
+        predict``, ``rank`` and ``evaluate`` say the same.
+    """
+    last = model[-1] if isinstance(model, Pipeline) else model
+    _check_judged(last)
+    if isinstance(model, Pipeline) and len(model) > 1:
+        X = model[:-1].transform(X)
+    watch = watch_drift(last)
+    if watch is None:
+        sentence = (
+            "What the unlabelled samples of training look like was not recorded: the model was "
+            "saved by an earlier vqpu. Fit it again to have new samples compared."
+        )
+        return Finding("drift", DOUBT, None, sentence, "no-evidence")
+    source, scores = check_prediction_data(last, X), last.decision_function(X)
+    for start in range(0, len(scores), _ROWS):
+        part = slice(start, start + _ROWS)
+        watch.add(source.array[part] if source.is_image else source.rows(part), scores[part])
+    return watch.finding()
+
+
+def _check_judged(model: Any) -> None:
+    """Raise if this is no fitted classifier that keeps evidence."""
+    if not isinstance(model, PUClassifier) or not hasattr(type(model), "evidence_"):
+        raise InputTypeError(
+            "model must be a fitted VQKMeansClassifier, another classifier of vqpu with a network, "
+            f"or a Pipeline that ends in one. Got {type(model).__name__} instead."
+        )
+    check_is_fitted(model)
 
 
 def worst_finding(model: Any) -> Finding:

@@ -95,7 +95,7 @@ class RowStore:
     def _take(self, chunk: Chunk) -> None:
         import pyarrow as pa
 
-        X = np.ascontiguousarray(chunk.X)
+        X = np.ascontiguousarray(_with_gaps(chunk))
         texts = {
             name: pa.array(
                 [None if value is None else str(value) for value in chunk.kept[name].values],
@@ -110,3 +110,13 @@ class RowStore:
             self._texts.append(texts)
             self._starts.append(self._starts[-1] + len(X))
             self._arrived.notify_all()
+
+
+def _with_gaps(chunk: Chunk) -> NDArray[Any]:
+    """Return the samples of a chunk with zeros where one cannot be used, so that places agree."""
+    if not chunk.broken_places:
+        return chunk.X
+    n = len(chunk.X) + len(chunk.broken_places)
+    X = np.zeros((n, *chunk.X.shape[1:]), chunk.X.dtype)
+    X[np.setdiff1d(np.arange(n), chunk.broken_places)] = chunk.X
+    return X

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vqpu.errors import BrokenImageError
+from vqpu.errors import BrokenImageError, InputError
 from vqpu.files._explaining import MOST_COLUMNS, column_names
 from vqpu.files._input_format import InputFormat
 from vqpu.files.readers._decode import ImageRule, decode_image, open_image_file
+from vqpu.files.readers._texts import decode_text, read_text_file
 from vqpu.report._training_sample import TrainingSample
 from vqpu.review._items import Items
 from vqpu.review._rows import Row, RowStore
@@ -66,7 +67,7 @@ class SampleViewer:
     input_format : InputFormat
     items : Items
     rows : RowStore or None
-        Of tables and arrays; None for pictures, which are read when they are shown.
+        Of tables, arrays and features; None for pictures, which are read when they are shown.
     kept : TrainingSample or None
         What the model keeps of its training data.
     """
@@ -107,6 +108,8 @@ class SampleViewer:
         """
         if self._rows is None or self.shows_pictures:
             return None
+        if self._format.kind == "texts":
+            return _text_of(Path(self._items.name(place)))
         row = self._rows.row(place)
         return None if row is None else self._cells(row)
 
@@ -145,7 +148,9 @@ class SampleViewer:
 
     def _cells(self, row: Row) -> list[tuple[str, str]]:
         plan = self._format.plan
-        if plan is None:
+        if self._format.features is not None:
+            values: dict[str, Any] = dict(row.texts)
+        elif plan is None:
             values = {f"column {i}": value for i, value in enumerate(row.values.tolist())}
         else:
             values = plan.row(np.asarray(row.values, dtype=np.float64)) | row.texts
@@ -154,8 +159,9 @@ class SampleViewer:
     def _make_picture(self, place: int) -> bytes | None:
         if not self.shows_pictures:
             return None
-        if self._rows is None:
+        if self._format.kind == "images":
             return self._file_picture(Path(self._items.name(place)))
+        assert self._rows is not None, "an array's pictures are its rows"
         row = self._rows.row(place)
         return None if row is None else _jpeg(_pixels(row.values))
 
@@ -168,7 +174,9 @@ class SampleViewer:
             return None
 
     def _sample(self, place: int) -> NDArray[Any] | None:
-        """Return a sample as the model takes it."""
+        """Return a sample as the model takes it, None where it cannot be judged."""
+        if not np.isfinite(self._items.scores[place]):
+            return None
         if self._rows is not None:
             row = self._rows.row(place)
             return None if row is None else row.values
@@ -190,7 +198,8 @@ class SampleViewer:
         return Details(*reasons, nearest)
 
     def _reasons(self, X: NDArray[Any]) -> tuple[list[str], list[str]]:
-        if not hasattr(self._estimator, "feature_importances_"):
+        is_explained = hasattr(self._estimator, "feature_importances_")
+        if not is_explained or self._format.features is not None:  # whose numbers mean nothing
             return [], []
         explanation = self._estimator.explain(X)
         names = column_names(self._format, X.shape[1])
@@ -219,6 +228,13 @@ class SampleViewer:
         if name in self._in_input and not self.shows_pictures:
             cells = self.cells(self._in_input[name]) or []
         return Neighbour(sample, str(name), cells, self._format.kind == "images")
+
+
+def _text_of(path: Path) -> list[tuple[str, str]] | None:
+    try:
+        return [("text", _shown(decode_text(read_text_file(path))))]
+    except InputError:
+        return None
 
 
 def _shown(value: Any) -> str:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from vqpu.errors import InputError, UsageError
 from vqpu.files import Chunk, Notes
 from vqpu.files._decisions import Decision
-from vqpu.files._input_streams import open_input
+from vqpu.files._input_streams import known_label, open_input
 from vqpu.files._models import OpenedModel, open_model
-from vqpu.files._ranking import known_files, known_label, with_known
+from vqpu.files._ranking import known_files, with_known
 from vqpu.files._scoring import predictions_of
 from vqpu.persistence._bundle import MANIFEST
 from vqpu.priors._posterior import positive_probability
@@ -43,6 +43,8 @@ class ReviewRequest(NamedTuple):
     labels, file_column : path or None, and str
         For a folder of pictures: the CSV that says which are labelled positive.
     id_column : str or None
+    features : path or None
+        Where the pretrained network of a model on features lies now; None: where it lay.
     """
 
     model: Path
@@ -52,6 +54,7 @@ class ReviewRequest(NamedTuple):
     labels: Path | None = None
     file_column: str = "file"
     id_column: str | None = None
+    features: str | None = None
 
 
 class Review:
@@ -217,16 +220,10 @@ def open_review(request: ReviewRequest) -> Review:
             f"{request.decisions} lies in the model's own directory, where a further file makes "
             "the model unreadable. Choose another --decisions."
         )
-    if model.input_format.features is not None:
-        raise UsageError(
-            f"{request.model} was fitted on features of a pretrained network, whose samples the "
-            "page cannot show yet. Look through them with vqpu rank, or review a model that was "
-            "fitted on the samples themselves."
-        )
     items = open_items(model, request)
     log = DecisionLog(request.decisions, model_digest(request.model))
     rows = None
-    if model.input_format.kind != "images":
+    if model.input_format.kind != "images" or model.input_format.features is not None:
         texts = _text_columns(model)
         rows = RowStore(lambda: _chunks(model, request, texts), texts)
     viewer = SampleViewer(
@@ -275,10 +272,13 @@ def _chunks(model: OpenedModel, request: ReviewRequest, keep: list[str]) -> Iter
         positive=input_format.positive,
         keep=keep,
         notes=Notes(),
+        features=request.features,
     )
     return with_known(chunks, known) if known else chunks
 
 
 def _text_columns(model: OpenedModel) -> list[str]:
+    if model.input_format.text is not None:
+        return [model.input_format.text]
     plan = model.input_format.plan
     return [] if plan is None else [c.name for c in plan.columns if c.kind == "text"]

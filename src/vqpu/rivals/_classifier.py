@@ -27,6 +27,7 @@ from vqpu.estimators._encoder import (
 from vqpu.estimators._evidence import FitEvidence, Scored, gather_evidence
 from vqpu.estimators._findings import warn_of_failure
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
+from vqpu.estimators._reference import ColumnShares, Reference
 from vqpu.estimators._validation import check_parameters, check_prediction_data, check_training_data
 from vqpu.nn import TableInputs, fold_batch_norm
 from vqpu.priors._mixture import Cells, Interval
@@ -86,6 +87,7 @@ class NetworkClassifier(PUClassifier):
     )  # fmt: skip
     _records: ClassVar[tuple[type, ...]] = (
         History, Layout, LogitRule, TableInputs, Column, ColumnPlan, FitEvidence, Interval, Cells,
+        Reference, ColumnShares,
     )  # fmt: skip
 
     def fit(

@@ -33,6 +33,7 @@ from vqpu.estimators._encoder import (
 from vqpu.estimators._evidence import FitEvidence, Scored, gather_evidence
 from vqpu.estimators._findings import warn_of_failure
 from vqpu.estimators._fit import FitRequest, opened_fit, split_again, stop_reason
+from vqpu.estimators._reference import ColumnShares, Reference
 from vqpu.estimators._validation import (
     check_encoder,
     check_known_alpha,
@@ -304,7 +305,7 @@ class VQKMeansClassifier(
     )  # fmt: skip
     _records: ClassVar[tuple[type, ...]] = (
         History, DecisionRule, Clusters, Posterior, Variant, TreeSizes, TableInputs, Column,
-        ColumnPlan, FitEvidence, Interval, Cells,
+        ColumnPlan, FitEvidence, Interval, Cells, Reference, ColumnShares,
     )  # fmt: skip
 
     def fit(
@@ -411,7 +412,13 @@ class VQKMeansClassifier(
         self.positive_share_ = called
         if self.evidence_ is not None:
             share = Interval(self.alpha_, *self.alpha_interval_)
-            self.evidence_ = self.evidence_._replace(alpha=share, called=called, recall=recall)
+            reference = self.evidence_.reference
+            self.evidence_ = self.evidence_._replace(
+                alpha=share,
+                called=called,
+                recall=recall,
+                reference=None if reference is None else reference.shifted(shift),
+            )
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -121,13 +121,17 @@ def read_arrays(
     return _stack(open_npy(positives), open_npy(unlabeled), cache_dir)
 
 
-def read_array_file(path: str | Path, *, cache_dir: str | Path | None = None) -> PUData:
+def read_array_file(
+    path: str | Path, *, cache_dir: str | Path | None = None, may_be_swapped: bool = False
+) -> PUData:
     """Read an ``.npz`` file with X and y (1 for positives, 0 for unlabelled) or with P and U.
 
     Parameters
     ----------
     path : path
     cache_dir : path or None
+    may_be_swapped : bool
+        Whether a y that marks most samples is refused, as nobody said that 1 means positive.
 
     Returns
     -------
@@ -147,6 +151,13 @@ def read_array_file(path: str | Path, *, cache_dir: str | Path | None = None) ->
         raise InputError(
             f"y in {path} must hold 1 for positives and 0 for unlabelled samples, both. Its "
             f"values are {first_few(values.tolist())}."
+        )
+    n_positive = int(np.count_nonzero(y))
+    if may_be_swapped and 2 * n_positive > len(y):
+        raise InputError(
+            f"y in {path} marks {n_positive} of {len(y)} samples with 1, which means labelled "
+            "positive. Say --positive 1 if that is right; if 1 means unlabelled there, swap the "
+            "two values."
         )
     return PUData(X, y.astype(np.int8), range(len(X)))
 

@@ -1,0 +1,88 @@
+"""The constants of the expected accuracy and AUC, from the fits of the study that choose.
+
+``python -m experiments.studies.doubt_expected`` prints them as ``vqpu/estimators/_expected.py``
+has them; no fit that judges is read.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from sklearn.linear_model import QuantileRegressor
+
+from experiments.item import Record
+from experiments.records import read_record
+from experiments.studies.doubt_summary import UNSPOILT, Floats, evidence_of
+from vqpu.estimators._expected import Terms, accuracy_terms, auc_terms
+
+_DIGITS = 3
+_QUANTILES = {"LOW": 0.05, "HIGH": 0.95}
+Constants = dict[str, tuple[float, ...]]
+
+
+def choosing_records(folder: Path) -> list[Record]:
+    """Return the finished fits with even numbers.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the study's records.
+    """
+    from experiments.studies.doubt import expand
+
+    configs = expand(None).items()
+    records = [
+        read_record(folder / f"{name}.json", config)
+        for name, config in configs
+        if config["number"] % 2 == 0
+    ]
+    return [record for record in records if "evidence" in record.values]
+
+
+def fitted_constants(records: list[Record]) -> Constants:
+    """Return the constants by name.
+
+    Parameters
+    ----------
+    records : list of Record
+        Fits that choose.
+    """
+    constants: Constants = {}
+    for name, of, terms_of in (
+        ("ACCURACY", "fit_accuracy", accuracy_terms),
+        ("AUC", "fit_auc", auc_terms),
+    ):
+        own = [
+            record.values
+            for record in records
+            if of in record.values and record.values["fault"] in UNSPOILT
+        ]
+        terms = [terms_of(evidence_of(values["evidence"])) for values in own]
+        truth = np.array([values[of] for values in own])
+        fitted = _regressions(terms, truth)
+        constants |= {f"{name}_{part}": value for part, value in fitted.items()}
+    return constants
+
+
+def _regressions(terms: list[Terms], truth: Floats) -> Constants:
+    """Return the median's shift from what is implied, and both ends from that median."""
+    implied = np.array([one.implied for one in terms])
+    shifts, ends = (np.array([one[part] for one in terms]) for part in (1, 2))
+    shift = _quantile(shifts, truth - implied, 0.5)
+    value = np.clip(implied + shifts @ shift, 0, 1)
+    constants = {"SHIFT": shift}
+    for part, quantile in _QUANTILES.items():
+        constants[part] = _quantile(ends, truth - value, quantile)
+    return {name: tuple(found.round(_DIGITS).tolist()) for name, found in constants.items()}
+
+
+def _quantile(X: Floats, y: Floats, quantile: float) -> Floats:
+    """Return the coefficients of a linear quantile regression without an intercept of its own."""
+    model = QuantileRegressor(quantile=quantile, alpha=0, solver="highs", fit_intercept=False)
+    return np.asarray(model.fit(X, y).coef_)
+
+
+if __name__ == "__main__":
+    for constant, numbers in fitted_constants(choosing_records(Path("results/doubt"))).items():
+        print(f"{constant} = {numbers}")

@@ -1,0 +1,197 @@
+"""Whether new samples are like the unlabelled ones of training: what moved, and alpha with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from vqpu.base._source import ArraySource
+from vqpu.base.columns import ColumnPlan
+from vqpu.errors import ModelFileError
+from vqpu.estimators._findings import DOUBT, OK, Finding, column_names_of, shown
+from vqpu.estimators._reference import VERSION, ColumnShares, Floats, Reference, as_float32
+from vqpu.estimators._sampling import as_rows
+from vqpu.priors._mixture import fit_mixture_of_cells
+
+_LEAST_MOVE = 0.1  # of a share; less moves few decisions
+_CHANCE = 0.01  # that anything seems to have moved where nothing has
+_FEWEST = 20
+_MOST_NAMED = 3
+
+
+class DriftWatch:
+    """Counts of new samples that pass by, beside those of training.
+
+    Parameters
+    ----------
+    reference : Reference
+        Of the model.
+    names : list of str or None
+        Of its columns.
+    plan : ColumnPlan or None
+        Says what codes of categories mean.
+    is_image : bool
+    """
+
+    def __init__(
+        self,
+        reference: Reference,
+        names: list[str] | None = None,
+        plan: ColumnPlan | None = None,
+        *,
+        is_image: bool = False,
+    ) -> None:
+        self._reference, self._names, self._is_image = reference, names, is_image
+        self._values = {} if plan is None else plan.values_by_column()
+        self._n = self._n_called = 0
+        self._cells = np.zeros(len(reference.positives.n_unlabeled))
+        self._scores = _Sum(reference.scores)
+        self._columns = None if reference.columns is None else _Sum(reference.columns)
+
+    def add(self, X: Any, scores: Floats) -> None:
+        """Count samples.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n, ...)
+            As the estimator takes them.
+        scores : ndarray of shape (n,)
+            Above 0 is positive; NaN where a sample could not be judged.
+        """
+        is_judged = np.isfinite(scores)
+        own = as_float32(scores[is_judged])
+        if not len(own):
+            return
+        self._n += len(own)
+        self._n_called += int((own > 0).sum())
+        self._scores.add(own[:, None])
+        # A score at an edge lies above it, as in count_cells.
+        places = np.searchsorted(self._reference.positives.edges, own, side="right")
+        self._cells += np.bincount(places, minlength=len(self._cells))
+        if self._columns is not None:
+            rows = np.asarray(X)[is_judged]
+            if self._is_image:
+                rows = as_rows(ArraySource(rows), np.arange(len(rows)))
+            self._columns.add(as_float32(rows))
+
+    def finding(self) -> Finding:
+        """Return what moved: "ok" if nothing did, or there are too few samples to tell."""
+        if self._n < _FEWEST:
+            sentence = f"{self._n} samples are too few to compare with those of training."
+            return Finding("drift", OK, None, sentence)
+        value = float(self._scores.moves(self._n)[0])
+        has_moved, columns = value > self._allowed(1), self._moved_columns()
+        if not has_moved and not columns:
+            compared = "Scores are" if self._columns is None else f"Scores and {self._what} are"
+            sentence = f"{compared} as those of the unlabelled samples of training."
+            return Finding("drift", OK, value, sentence)
+        told = [self._of_scores()] * has_moved + columns[:_MOST_NAMED]
+        n_more = len(columns) - _MOST_NAMED
+        more = f"; and {n_more} more column{'s' * (n_more > 1)}" if n_more > 0 else ""
+        sentence = (
+            "These samples are not like the unlabelled ones of training. What moved: "
+            f"{'; '.join(told)}{more}. {self._of_alpha()}"
+        )
+        return Finding("drift", DOUBT, value, sentence, "drift")
+
+    @property
+    def _what(self) -> str:
+        return "brightness" if self._is_image else "columns"
+
+    def _allowed(self, n_looks: int) -> float:
+        """Return how far shares may move by chance (Kolmogorov-Smirnov), or may move at all."""
+        error = np.sqrt(1 / self._n + 1 / self._reference.n_samples)
+        return max(_LEAST_MOVE, float(np.sqrt(np.log(2 * n_looks / _CHANCE) / 2) * error))
+
+    def _of_scores(self) -> str:
+        scores = self._reference.scores  # set_alpha moves the marks, so they tell what was called
+        below = float(np.interp(0.0, scores.marks[0], scores.shares[0]))
+        return f"scores ({self._n_called / self._n:.0%} called positive, {1 - below:.0%} then)"
+
+    def _moved_columns(self) -> list[str]:
+        """Tell of the columns that moved, the furthest first."""
+        if self._columns is None:
+            return []
+        moves = self._columns.moves(self._n)
+        order = np.argsort(-moves, kind="stable")
+        furthest = order[moves[order] > self._allowed(len(order))].tolist()
+        if self._is_image and furthest:
+            return [f"the brightness of {len(furthest)} of {len(order)} parts of the pictures"]
+        return [self._of_column(place, self._columns) for place in furthest]
+
+    def _of_column(self, place: int, counted: _Sum) -> str:
+        then, now = counted.then, counted.now(self._n)
+        name = f"column {place}" if self._names is None else self._names[place]
+        shown_name = name if self._names is None else repr(name)
+        moves = np.abs(now.shares[place] - then.shares[place])
+        if abs(now.missing[place] - then.missing[place]) >= moves.max():
+            shares = now.missing[place], then.missing[place]
+            return f"{shown_name} ({shares[0]:.0%} missing, {shares[1]:.0%} then)"
+        mark = int(moves.argmax())
+        value, shares = then.marks[place, mark], (now.shares[place, mark], then.shares[place, mark])
+        where = f"at most {value:.4g}"
+        if then.is_category[place]:
+            values = self._values.get(name, [])
+            where = repr(values[int(value)]) if int(value) < len(values) else "another value"
+        return f"{shown_name} ({shares[0]:.0%} {where}, {shares[1]:.0%} then)"
+
+    def _of_alpha(self) -> str:
+        cells = self._reference.positives._replace(n_unlabeled=self._cells)
+        now, then = fit_mixture_of_cells(cells).shares.interval(), self._reference.alpha
+        if now.low <= then.high and then.low <= now.high:
+            return (
+                f"By their scores alpha is {shown(now)}, by those of training it was {shown(then)}:"
+                " it need not have moved. Look at some predictions before you use them."
+            )
+        return (
+            f"alpha moved too: by their scores it is {shown(now)}, by those of training it was "
+            f"{shown(then)}. Aim the model with set_alpha, or fit it again with such samples among "
+            "the unlabelled."
+        )
+
+
+class _Sum:
+    """Shares of samples that come in parts."""
+
+    def __init__(self, then: ColumnShares) -> None:
+        self.then = then
+        self._counts, self._missing = np.zeros(then.shares.shape), np.zeros(len(then.missing))
+
+    def add(self, rows: Floats) -> None:
+        found = self.then.of(rows)
+        self._counts += len(rows) * found.shares
+        self._missing += len(rows) * found.missing
+
+    def now(self, n: int) -> ColumnShares:
+        return self.then._replace(shares=self._counts / n, missing=self._missing / n)
+
+    def moves(self, n: int) -> Floats:
+        """Return how far the share of every column moved that moved furthest."""
+        now = self.now(n)
+        moved = np.abs(now.shares - self.then.shares).max(axis=1)
+        return np.asarray(np.maximum(moved, np.abs(now.missing - self.then.missing)))
+
+
+def watch_drift(model: Any) -> DriftWatch | None:
+    """Return what counts new samples for a model, None if it kept nothing to compare with.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    """
+    evidence = getattr(model, "evidence_", None)
+    reference = None if evidence is None else evidence.reference
+    if reference is None or reference.version != VERSION:
+        return None
+    if not reference.is_sound(model.input_shape_):
+        raise ModelFileError(
+            "What the model kept of its unlabelled samples does not hold together. Fit it again."
+        )
+    return DriftWatch(
+        reference,
+        column_names_of(model),
+        getattr(model, "columns_", None),
+        is_image=len(model.input_shape_) > 1,
+    )

@@ -1,0 +1,115 @@
+"""What accuracy and AUC to expect of a fit, with intervals that hold the truth in nine of ten fits.
+
+Where alpha is known, the shares called positive give the accuracy. It never is, so what they imply
+is drawn towards what fits with such evidence turned out to have, the more the wider the interval of
+alpha. Ends lie further off where there are few labelled positives or members disagree. The
+constants are quantile regressions on the fits of results/doubt that choose;
+``experiments/studies/doubt_expected.py`` makes them, and a test compares.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from vqpu.estimators._evidence import FitEvidence
+from vqpu.priors._mixture import Interval
+
+_DRAWN_BY = 5  # positives' worth of a recall of 1/2
+_USUAL_AGREEMENT = 0.9  # where one member has none to agree with
+
+# Of accuracy: 1, the implied accuracy and the agreement of members, each times the width of alpha.
+ACCURACY_SHIFT = (0.849, -0.849, -0.239)
+# Of its ends, from the value: 1, width of alpha, 1 / sqrt(labelled positives), 1 - agreement.
+ACCURACY_LOW = (-0.063, -0.041, -0.832, -0.9)
+ACCURACY_HIGH = (0.059, 0.131, 0.0, -0.01)
+# Of AUC: the width of the mixture's interval. Of its ends: 1, that width, 1 / sqrt(positives).
+AUC_SHIFT = (-0.237,)
+AUC_LOW = (0.004, -0.608, -0.104)
+AUC_HIGH = (0.042, 0.366, 0.138)
+
+
+class Terms(NamedTuple):
+    """What the regressions of one quantity stand on.
+
+    Attributes
+    ----------
+    implied : float
+        What the mixture says.
+    shift, ends : tuple of float
+        What coefficients of the shift and of both ends are multiplied by.
+    """
+
+    implied: float
+    shift: tuple[float, ...]
+    ends: tuple[float, ...]
+
+
+def expected_accuracy(evidence: FitEvidence) -> Interval:
+    """Return the accuracy to expect of the labels on U, with a 90 % interval.
+
+    Parameters
+    ----------
+    evidence : FitEvidence
+    """
+    return _expected(accuracy_terms(evidence), ACCURACY_SHIFT, ACCURACY_LOW, ACCURACY_HIGH)
+
+
+def expected_auc(evidence: FitEvidence) -> Interval:
+    """Return the AUC to expect of the scores of U, positives against negatives.
+
+    Parameters
+    ----------
+    evidence : FitEvidence
+    """
+    return _expected(auc_terms(evidence), AUC_SHIFT, AUC_LOW, AUC_HIGH)
+
+
+def accuracy_terms(evidence: FitEvidence) -> Terms:
+    r"""Return what the expected accuracy stands on.
+
+    With a share c of U called positive and a recall r, a share :math:`\alpha (1 - r)` is missed
+    and :math:`c - \alpha r` wrongly called. The recall of few is drawn to 1/2.
+
+    Parameters
+    ----------
+    evidence : FitEvidence
+    """
+    n = evidence.n_positive
+    recall = (n * evidence.recall + _DRAWN_BY / 2) / (n + _DRAWN_BY)
+    implied = _share(1 - evidence.called + evidence.alpha.value * (2 * recall - 1))
+    agreement = _USUAL_AGREEMENT if evidence.agreement is None else evidence.agreement
+    width = evidence.alpha.high - evidence.alpha.low
+    return Terms(
+        implied,
+        (width, width * implied, width * agreement),
+        (1.0, width, 1 / math.sqrt(n), 1 - agreement),
+    )
+
+
+def auc_terms(evidence: FitEvidence) -> Terms:
+    """Return what the expected AUC stands on.
+
+    Parameters
+    ----------
+    evidence : FitEvidence
+    """
+    width = evidence.auc.high - evidence.auc.low
+    return Terms(evidence.auc.value, (width,), (1.0, width, 1 / math.sqrt(evidence.n_positive)))
+
+
+def _expected(
+    terms: Terms, shift: tuple[float, ...], low: tuple[float, ...], high: tuple[float, ...]
+) -> Interval:
+    value = _share(terms.implied + _dot(terms.shift, shift))
+    ends = (_share(value + _dot(terms.ends, end)) for end in (low, high))
+    below, above = ends
+    return Interval(value, min(value, below), max(value, above))
+
+
+def _dot(terms: tuple[float, ...], coefficients: tuple[float, ...]) -> float:
+    return sum(term * factor for term, factor in zip(terms, coefficients, strict=True))
+
+
+def _share(value: float) -> float:
+    return min(max(value, 0.0), 1.0)

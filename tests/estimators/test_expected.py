@@ -1,0 +1,60 @@
+"""Expected accuracy and AUC: by hand, and their constants against the records that chose them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments.studies.doubt_expected import choosing_records, fitted_constants
+from tests.estimators.test_findings import GOOD
+from vqpu.estimators import _expected
+from vqpu.estimators._expected import expected_accuracy, expected_auc
+from vqpu.priors._mixture import Interval
+
+RECORDS = Path(__file__).resolve().parents[2] / "results" / "doubt"
+
+
+def test_expected_accuracy__alpha_known__what_the_shares_imply() -> None:
+    # 200 positives of recall .95, drawn to 1/2 by five; 30 % are called, 30 % are positive.
+    known = GOOD._replace(alpha=Interval(0.3, 0.3, 0.3), agreement=1.0)
+    implied = 1 - 0.3 + 0.3 * (2 * 192.5 / 205 - 1)
+    found = expected_accuracy(known)
+    assert found.value == pytest.approx(implied)
+    assert found.low == pytest.approx(implied - 0.063 - 0.832 / 200**0.5)
+    assert found.high == pytest.approx(min(1.0, implied + 0.059))
+
+
+def test_expected_accuracy__alpha_wide__drawn_to_what_is_usual() -> None:
+    wide = GOOD._replace(alpha=Interval(0.3, 0.1, 0.6), agreement=0.9)
+    implied = 1 - 0.3 + 0.3 * (2 * 192.5 / 205 - 1)
+    assert expected_accuracy(wide).value == pytest.approx(
+        implied + 0.5 * (0.849 - 0.849 * implied - 0.239 * 0.9)
+    )
+
+
+def test_expected_accuracy__few_that_disagree__wider() -> None:
+    def width(**changes: float) -> float:
+        found = expected_accuracy(GOOD._replace(**changes))  # type: ignore[arg-type]
+        return found.high - found.low
+
+    assert width(n_positive=10) > width(n_positive=20) > width()
+    assert width(agreement=0.5) > width()
+
+
+def test_expected_accuracy__one_member__as_if_it_agreed_as_is_usual() -> None:
+    assert expected_accuracy(GOOD._replace(agreement=None)) == expected_accuracy(
+        GOOD._replace(agreement=0.9)
+    )
+
+
+def test_expected_auc__by_hand() -> None:
+    found = expected_auc(GOOD)
+    assert found.value == pytest.approx(0.97 - 0.237 * 0.04)
+    assert found.low == pytest.approx(found.value + 0.004 - 0.608 * 0.04 - 0.104 / 200**0.5)
+    assert found.high == pytest.approx(1.0)
+
+
+def test_constants__are_those_that_the_choosing_records_give() -> None:
+    for name, numbers in fitted_constants(choosing_records(RECORDS)).items():
+        assert getattr(_expected, name) == pytest.approx(numbers, abs=2e-3), name
