@@ -92,6 +92,8 @@ sphinx_gallery_conf: dict[str, Any] = {
 
 def keep_our_own(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
     """Leave out members that come from scikit-learn, torch or Python and are documented there."""
+    if type(obj).__name__ == "_tuplegetter":  # a field of a NamedTuple, under Attributes already
+        return True
     target = getattr(obj, "fget", None) or getattr(obj, "__func__", None) or obj
     home = getattr(target, "__module__", None) or "builtins"
     return True if callable(target) and not home.startswith("vqpu") else None
