@@ -72,15 +72,19 @@ def make_table(path: Path, n_rows: int) -> None:
 
 
 def make_model(path: Path) -> None:
-    import pandas
+    import pyarrow as pa
+    from pyarrow import parquet
 
-    from vqpu import VQKMeansClassifier
+    from vqpu.cli import main as run_command
 
     rng = np.random.default_rng(1)
     X = np.vstack([rng.normal(1, 1, (300, N_COLUMNS)), rng.normal(-1, 1, (300, N_COLUMNS))])
-    frame = pandas.DataFrame(X.astype(np.float32), columns=[f"x{i}" for i in range(N_COLUMNS)])
-    model = VQKMeansClassifier(encoder="trees", random_state=0)
-    model.fit(frame, np.repeat([1, 0], [150, 450])).save(path)
+    columns = dict(zip((f"x{i}" for i in range(N_COLUMNS)), X.astype(np.float32).T, strict=True))
+    known = ["yes"] * 150 + [""] * 450
+    train = path.parent / "train.parquet"
+    parquet.write_table(pa.table({**columns, "known": known}), train)
+    labels = ["--label", "known", "--positive", "yes", "--seed", "0", "--quiet"]
+    assert run_command(["fit", str(train), *labels, "--out", str(path)]) == 0
 
 
 def local_seconds(folder: Path, table: Path, samples: int, processes: int) -> float:
@@ -124,8 +128,10 @@ def ray_seconds(folder: Path, table: Path, samples: int, workers: int) -> dict[s
         opened_cluster(workers=workers) as cluster,
         tempfile.TemporaryDirectory(dir=folder) as out,
     ):
+        # Many small parts, so that every worker has loaded the model before the clock starts.
+        warm_up = RayEngine(workers=workers, samples=60)
+        warm_up.write_parts(folder / "model", folder / "small.parquet", Reading(), f"{out}/small")
         engine = RayEngine(workers=workers, samples=samples)
-        engine.write_parts(folder / "model", folder / "small.parquet", Reading(), f"{out}/small")
         start_up = time.perf_counter() - began
         started = time.perf_counter()
         engine.write_parts(folder / "model", table, Reading(), f"{out}/all")
