@@ -520,6 +520,21 @@ def test_predict_rank_evaluate__same_table__no_word_of_drift(
     assert "note" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("kind", ["float64", "bool_", "null"])
+def test_predict__label_column_of_another_type__rows_are_judged(
+    kind: str, table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    data = pa.csv.read_csv(table / "data.csv")
+    empty = pa.nulls(len(data), getattr(pa, kind)())
+    data = data.set_column(data.schema.get_field_index("known"), "known", empty)
+    pa.parquet.write_table(data, tmp_path / "new.parquet")
+    done = run_json(
+        capsys, "predict", table / "model", tmp_path / "new.parquet", "--out", tmp_path / "o.csv"
+    )
+    assert (done["n_rows"], done["n_broken"]) == (len(data), 0)
+
+
 def test_predict_rank_evaluate__other_table__one_note_says_what_moved(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

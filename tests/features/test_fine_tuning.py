@@ -95,6 +95,8 @@ def test_fine_tune__refusals(network: nn.Sequential) -> None:
         fine_tune(nn.Identity(), network)
     with pytest.raises(ParameterError, match="n_vectors"):
         fine_tune(network[:2], network[2:], image=IMAGE, n_vectors=0)
+    with pytest.raises(ParameterError, match=r"last cannot take .* shape \(6, 3, 3\)"):
+        fine_tune(network[:2], nn.Linear(7, 2), image=IMAGE)
     _, encoder = fine_tune(network[:2], network[2:], image=IMAGE)
     with pytest.raises(ParameterError, match="54 numbers"):
         quick(encoder).fit(np.random.default_rng(0).random((50, 5)), np.arange(50) % 2)

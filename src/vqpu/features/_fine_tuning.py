@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -74,7 +75,15 @@ def fine_tune(
     for label, part in (("first", first), ("last", last)):
         if not hasattr(part, "state_dict"):
             raise ParameterError(f"{label} must be a torch module. Got {part!r:.80} instead.")
+    last = copy.deepcopy(last)
     shape = output_shape(first, image)
+    try:
+        LastLayers(last, shape, n_vectors, 1)
+    except (RuntimeError, ValueError, TypeError, AttributeError) as error:
+        raise ParameterError(
+            f"last cannot take what first gives, samples of shape {shape}: {error}. Cut the "
+            "network so that the one follows the other."
+        ) from error
     extractor = FunctionExtractor(
         flattened(first), n_features=int(np.prod(shape)), image=image, name=name
     )

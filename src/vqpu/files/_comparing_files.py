@@ -16,7 +16,7 @@ from vqpu.files._compared_methods import (
     method_parameters,
 )
 from vqpu.files._comparison import Comparison, compare
-from vqpu.files._feature_data import FEATURE_DEFAULTS
+from vqpu.files._feature_data import with_feature_defaults
 from vqpu.files._fitting import Describe, fit_method, refuse_model
 from vqpu.files._settings import Sources, parse_assignments
 from vqpu.files._training_data import TrainingData, check_sources, read_sources
@@ -75,7 +75,7 @@ def compare_files(
     parameters = parse_assignments(settings.assignments, known)
     of_methods: dict[str, Any] = {
         "scenario": settings.scenario, "seed": settings.seed, "alpha": settings.alpha,
-        "parameters": _defaults(sources, known) | parameters, "verbose": 0 if quiet else 1,
+        "parameters": _with_defaults(sources, parameters, known), "verbose": 0 if quiet else 1,
     }  # fmt: skip
     make_methods(names, **of_methods)
     _check_fit_best(settings, names)
@@ -107,11 +107,13 @@ def _methods_for(
     return default_methods(is_images=is_images), training
 
 
-def _defaults(sources: Sources, known: Sequence[str]) -> dict[str, Any]:
-    """Return what is set unless the user sets it: on features all methods get what fit does."""
+def _with_defaults(
+    sources: Sources, parameters: dict[str, Any], known: Sequence[str]
+) -> dict[str, Any]:
+    """Return what the user set, on features with what ``fit`` takes there, for all methods."""
     if sources.features is None:
-        return {}
-    return {name: value for name, value in FEATURE_DEFAULTS.items() if name in known}
+        return parameters
+    return {k: v for k, v in with_feature_defaults(parameters).items() if k in known}
 
 
 def _check_fit_best(settings: ComparisonSettings, names: Sequence[str]) -> None:

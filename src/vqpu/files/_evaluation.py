@@ -88,8 +88,11 @@ def _scored_elsewhere(
     reading = Reading(id_column="", missing=given.missing, features=given.features)
     if model.input_format.kind == "table":
         reading = reading._replace(label=given.label, positive=given.positive)
-        yield from engine(model, path, reading, notes)
+        for part in engine(model, path, reading, notes):
+            yield _whole(part, given.on_broken)
         return
+    if model.input_format.kind == "array":
+        raise UsageError("--engine ray takes no arrays: leave it out.")
     paths, y = read_label_file(
         Path(path),
         Path(str(given.labels_file)),
@@ -99,14 +102,19 @@ def _scored_elsewhere(
     )
     start = 0
     for part in engine(model, path, reading._replace(files=paths), notes):
-        if part.reasons and given.on_broken == "raise":
-            place, reason = next(iter(part.reasons.items()))
-            raise InputError(
-                f"{part.names[place]} cannot be used: {reason}. Leave such samples out with "
-                "--skip-broken."
-            )
-        yield replace(part, y=y[start : start + len(part)])
+        yield replace(_whole(part, given.on_broken), y=y[start : start + len(part)])
         start += len(part)
+
+
+def _whole(part: Predictions, on_broken: str) -> Predictions:
+    """Return predictions that may have reasons, if broken samples may be left out."""
+    if part.reasons and on_broken == "raise":
+        place, reason = next(iter(part.reasons.items()))
+        raise InputError(
+            f"{part.names[place]} cannot be used: {reason}. Leave such samples out with "
+            "--skip-broken."
+        )
+    return part
 
 
 def evaluate(

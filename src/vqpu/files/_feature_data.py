@@ -37,6 +37,20 @@ FEATURE_DEFAULTS: dict[str, Any] = {"encoder": "linear", "max_steps": 500, "n_ro
 _LONGEST_SHOWN = 2000
 
 
+def with_feature_defaults(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters with those of features, unless an encoder was chosen.
+
+    Parameters
+    ----------
+    parameters : dict
+        What the user set.
+    """
+    if parameters.get("encoder", "auto") != "auto":
+        return parameters
+    chosen = {name: value for name, value in parameters.items() if name != "encoder"}
+    return FEATURE_DEFAULTS | chosen
+
+
 def read_features(
     sources: Sources, *, quiet: bool = False, extractor: Extractor | None = None
 ) -> tuple[PUData, InputFormat]:

@@ -14,7 +14,7 @@ from typing import Any
 from vqpu.errors import UsageError
 from vqpu.files import PUData
 from vqpu.files._decisions import apply_decisions, read_decisions
-from vqpu.files._feature_data import FEATURE_DEFAULTS
+from vqpu.files._feature_data import with_feature_defaults
 from vqpu.files._input_format import INPUT_FILE
 from vqpu.files._models import is_model
 from vqpu.files._settings import FitSettings
@@ -54,9 +54,8 @@ def fit_files(
     assert settings.out is not None
     quiet = quiet or not ranks.is_first
     parameters = {"verbose": 0 if quiet else 1} | settings.estimator_parameters()
-    if settings.features is not None and parameters.get("encoder", "auto") == "auto":
-        parameters.pop("encoder", None)
-        parameters = FEATURE_DEFAULTS | parameters
+    if settings.features is not None:
+        parameters = with_feature_defaults(parameters)
     model = VQKMeansClassifier().set_params(**parameters)
     model._check_parameters()  # a wrong one is refused before images are decoded
     decisions = None if settings.decisions is None else read_decisions(settings.decisions)
@@ -147,7 +146,7 @@ def fit_method(model: Any, training: TrainingData, out: str, describe: Describe)
 
 def _name_examples(model: Any, data: PUData) -> None:
     """Let findings name samples as the user knows them, by file or id."""
-    if getattr(model, "evidence_", None) is not None:
+    if getattr(model, "evidence_", None) is not None and not isinstance(data.names, range):
         model.evidence_ = model.evidence_.naming(data.names)
 
 

@@ -37,6 +37,7 @@ from vqpu.files._feature_streams import (
 from vqpu.files._input_format import InputFormat, check_kind
 from vqpu.files._input_parts import InputPart
 from vqpu.files._read_ahead import read_ahead as read_ahead
+from vqpu.files.readers._tables import can_hold
 from vqpu.files.readers._texts import find_texts
 
 _ROWS = 4096
@@ -168,6 +169,20 @@ def open_input(
             **rows,
         )
     )
+
+
+def watched_label(input_format: InputFormat, path: str | Path) -> str | None:
+    """Return the same if it can say which rows are labelled positive here too.
+
+    Parameters
+    ----------
+    input_format : InputFormat
+    path : path
+    """
+    label = known_label(input_format, path)
+    if label is None or not can_hold(path, label, input_format.positive):
+        return None
+    return label
 
 
 def known_label(input_format: InputFormat, path: str | Path) -> str | None:

@@ -10,7 +10,7 @@ from vqpu.estimators._drift import watch_drift
 from vqpu.estimators._findings import Finding
 from vqpu.files import Notes
 from vqpu.files._engine import Engine, Reading, score_here
-from vqpu.files._input_streams import WHOLE, Shard, known_label
+from vqpu.files._input_streams import WHOLE, Shard, watched_label
 from vqpu.files._models import open_model
 from vqpu.files._scoring import Predictions, sorted_by_score
 from vqpu.files._writers import check_output, write_predictions
@@ -91,7 +91,7 @@ def predict_file(
     if engine is None:
         watch = watch_drift(model.estimator)
         # So that labelled positives are not taken for a change of the unlabelled samples.
-        label = known_label(model.input_format, input_path)
+        label = watched_label(model.input_format, input_path)
         reading = reading._replace(label=label, positive=model.input_format.positive)
         found = score_here(model, input_path, reading, notes, watch=watch)
     else:

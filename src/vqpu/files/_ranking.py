@@ -110,8 +110,8 @@ def rank_file(
     )
     watch = None
     if engine is None:
-        # Files that are known to be positive cannot be told apart here: nothing is said of drift.
-        watch = None if known else watch_drift(model.estimator)
+        # Where labelled positives are not told apart while scoring, nothing is said of drift.
+        watch = None if known or include_labeled else watch_drift(model.estimator)
         predictions = score_here(model, input_path, reading, notes, watch=watch)
     else:
         predictions = engine(model, input_path, reading, notes)

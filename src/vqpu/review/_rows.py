@@ -88,9 +88,10 @@ class RowStore:
                 self._take(chunk)
         except (VqpuError, OSError):
             pass  # rows that are not there are shown as such; scores and names are
-        with self._arrived:
-            self._is_finished = True
-            self._arrived.notify_all()
+        finally:
+            with self._arrived:
+                self._is_finished = True
+                self._arrived.notify_all()
 
     def _take(self, chunk: Chunk) -> None:
         import pyarrow as pa

@@ -236,6 +236,27 @@ def table_columns(path: str | Path) -> list[str]:
     return names
 
 
+def can_hold(path: str | Path, column: str, value: Any) -> bool:
+    """Whether a value can stand in a table's column, by its type.
+
+    Parameters
+    ----------
+    path : path
+    column : str
+    value : object
+    """
+    import pyarrow as pa
+
+    kind = open_table(path, text=[column]).schema.field(column).type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    try:
+        pa.scalar(str(value)).cast(kind)
+    except pa.ArrowException:
+        return bool(pa.types.is_null(kind))
+    return True
+
+
 def count_unlabeled(path: str | Path, label: str) -> int:
     """Return how many rows of a table have no label.
 
