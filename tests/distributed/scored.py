@@ -55,6 +55,13 @@ def use_this_process(monkeypatch: pytest.MonkeyPatch) -> ThisProcess:
     return cluster
 
 
+def assert_same_but_drift(there: dict[str, Any], here: dict[str, Any]) -> None:
+    """Compare what commands say with an engine, which does not look at drift, and without."""
+    assert there["drift"] is None
+    assert here["drift"] is not None
+    assert {**there, "drift": None, "out": ""} == {**here, "drift": None, "out": ""}
+
+
 def make_table_model(folder: Path) -> None:
     """A model with ids, and the same rows as Parquet in row groups, and as CSV in files."""
     write_table(folder / "data.csv")

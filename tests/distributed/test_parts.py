@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,19 +20,22 @@ from tests.command_line import read_csv, run, run_json
 from tests.distributed.scored import (
     N_ROWS,
     ThisProcess,
+    assert_same_but_drift,
     make_image_model,
     make_table_model,
     use_this_process,
 )
 from vqpu.distributed import Scorer, check_parts
 from vqpu.distributed import _worker as worker
-from vqpu.distributed._ray import _check_address
+from vqpu.distributed._part_files import read_part, write_part
+from vqpu.distributed._ray import _check_address, _check_joined
 from vqpu.distributed._ray_scoring import RayEngine
 from vqpu.errors import EngineError, InputError, OutputError, UsageError
 from vqpu.files._engine import Reading
 from vqpu.files._input_format import INPUT_FILE
 from vqpu.files._input_parts import cut_input
 from vqpu.files._models import open_model
+from vqpu.files._scoring import Predictions
 
 Capture = pytest.CaptureFixture[str]
 
@@ -90,6 +94,76 @@ def test_rows_without_ids__numbered_through_all_files(
     assert "count_part" in cluster.calls
 
 
+def test_ids_left_out__numbered_through_all_files(
+    made: Path, cluster: ThisProcess, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    RayEngine().write_parts(made / "model", made / "files", Reading(id_column=""), out)
+    assert parquet.read_table(out).column("id").to_pylist() == [*range(N_ROWS)]
+
+
+def test_part_without_rows__no_file(made: Path, cluster: ThisProcess, tmp_path: Path) -> None:
+    shutil.copytree(made / "files", tmp_path / "files")
+    empty = parquet.read_table(made / "rows.parquet").slice(0, 0)
+    parquet.write_table(empty, tmp_path / "files" / "0-without-rows.parquet")
+    out, reading = tmp_path / "out", Reading(keep=["x1"])
+    for _ in range(2):  # the second time nothing is to be made
+        cluster.calls.clear()
+        written = RayEngine().write_parts(made / "model", tmp_path / "files", reading, out)
+        assert written.n_rows == check_parts(out)["rows"] == N_ROWS
+    assert not cluster.calls
+    assert [path.name for path in sorted(out.glob("part-*"))] == [
+        part["file"] for part in check_parts(out)["parts"]
+    ]
+    assert parquet.read_table(out).num_rows == N_ROWS
+
+
+def test_input_changed_meanwhile__refused(
+    made: Path, cluster: ThisProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = shutil.copy(made / "rows.csv", tmp_path)
+    scored = worker._scored
+
+    def change_after(*arguments: Any) -> Any:
+        found = scored(*arguments)
+        Path(rows).touch()
+        return found
+
+    monkeypatch.setattr(worker, "_scored", change_after)
+    with pytest.raises(InputError, match="was changed while it was scored"):
+        RayEngine().write_parts(made / "model", rows, Reading(), tmp_path / "out")
+    with pytest.raises(InputError, match="not finished"):
+        check_parts(tmp_path / "out")
+
+
+@pytest.mark.parametrize("words", [["no", "yes"], [0, 1]])
+def test_part_file__nothing_judged__labels_of_the_same_kind(
+    tmp_path: Path, words: list[Any]
+) -> None:
+    nan = np.full(2, np.nan)
+    given = Predictions(["a", "b"], np.array(words), nan, nan, reasons={0: "torn", 1: "torn"})
+    write_part(tmp_path / "part", [given])
+    (found,) = read_part(tmp_path / "part", [])
+    assert found.labels.dtype.kind == given.labels.dtype.kind
+    assert [*found.rows()] == [*given.rows()]
+
+
+def test_part_file__names_that_are_no_unicode__refused(tmp_path: Path) -> None:
+    given = Predictions(["a\udcff.png"], np.array([1]), np.zeros(1), np.zeros(1))
+    with pytest.raises(InputError, match="is not Unicode"):
+        write_part(tmp_path / "part", [given])
+    assert not list(tmp_path.iterdir())
+
+
+def test_worker__rows_of_other_types__one_sentence(tmp_path: Path) -> None:
+    one = Predictions(["a"], np.array([1]), np.zeros(1), np.zeros(1))
+    other = Predictions(["b"], np.array(["yes"]), np.zeros(1), np.zeros(1))
+    for ending in (".arrow", ".parquet"):
+        with pytest.raises(InputError, match="predictions cannot be written"):
+            worker._write(tmp_path / f"part{ending}", "path", [one, other], [])
+    assert not list(tmp_path.iterdir())
+
+
 def test_notes__of_all_parts(
     made: Path, cluster: ThisProcess, tmp_path: Path, capsys: Capture
 ) -> None:
@@ -109,10 +183,11 @@ def test_rank_and_evaluate__in_parts__the_same(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rank = ["rank", made / "model", made / "rows.parquet", "--top", 7]
-    assert run_json(capsys, *rank, *RAY) == run_json(capsys, *rank)
+    assert_same_but_drift(run_json(capsys, *rank, *RAY), run_json(capsys, *rank))
     labels = ["--label", "truth", "--positive", 1]
     evaluate = ["evaluate", made / "model", made / "files", *labels]
-    assert run_json(capsys, *evaluate, *RAY) == run_json(capsys, *evaluate)
+    assert_same_but_drift(run_json(capsys, *evaluate, *RAY), run_json(capsys, *evaluate))
+    assert "count_part" not in cluster.calls, "no names, no numbers"
     assert not list(tmp_path.iterdir())
 
 
@@ -124,13 +199,13 @@ def test_pictures__in_parts__the_same(
     predict = ["predict", pictures / "model", pictures / "pictures", "--out"]
     here = run_json(capsys, *predict, "here.jsonl")
     there = run_json(capsys, *predict, "there.jsonl", *RAY)
-    assert {**there, "out": ""} == {**here, "out": ""}
+    assert_same_but_drift(there, here)
     assert Path("there.jsonl").read_bytes() == Path("here.jsonl").read_bytes()
     assert here["n_broken"] == 1
     labels = ["--labels", pictures / "labels.csv", "--label", "kind", "--positive", "light"]
     evaluate = ["evaluate", pictures / "model", pictures / "pictures", *labels]
     skipping = run_json(capsys, *evaluate, "--skip-broken")
-    assert run_json(capsys, *evaluate, "--skip-broken", *RAY) == skipping
+    assert_same_but_drift(run_json(capsys, *evaluate, "--skip-broken", *RAY), skipping)
     assert "07.png cannot be used" in run(capsys, *evaluate, *RAY, code=1)
 
 
@@ -140,7 +215,7 @@ def test_folder__parts_with_a_manifest(
     here, there = tmp_path / "here.parquet", tmp_path / "there"
     common = ["predict", made / "model", made / "rows.parquet", "--keep", "x1", "--out"]
     said = run_json(capsys, *common, here)
-    assert {**run_json(capsys, *common, there, *RAY), "out": ""} == {**said, "out": ""}
+    assert_same_but_drift(run_json(capsys, *common, there, *RAY), said)
     manifest = check_parts(there)
     assert manifest["rows"] == N_ROWS == sum(part["rows"] for part in manifest["parts"])
     assert len(manifest["parts"]) == 4
@@ -265,6 +340,20 @@ def test_address__nothing_there__refused() -> None:
         _check_address("127.0.0.1:1")
 
 
+def test_address__of_another_cluster_than_joined__refused(monkeypatch: Any) -> None:
+    joined = SimpleNamespace(gcs_address="10.0.0.1:6379")
+    ray = SimpleNamespace(
+        get_runtime_context=lambda: joined,
+        util=SimpleNamespace(get_node_ip_address=lambda: "10.0.0.1"),
+    )
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    for address in ("auto", "10.0.0.1:6379", "127.0.0.1:6379"):
+        _check_joined(address)
+    for address in ("10.0.0.2:6379", "127.0.0.1:6380"):
+        with pytest.raises(UsageError, match=r"joined the Ray cluster at 10\.0\.0\.1:6379"):
+            _check_joined(address)
+
+
 def test_options__only_together(made: Path, capsys: Capture, monkeypatch: Any) -> None:
     common = ["predict", made / "model", made / "rows.csv", "--out", made / "x.csv"]
     assert "for --engine ray" in run(capsys, *common, "--workers", 2, code=2)
@@ -311,11 +400,20 @@ def test_scorer__arrow_and_pandas__as_predict(made: Path, tmp_path: Path, capsys
 
 def test_scorer__goes_to_other_processes_as_its_path(made: Path) -> None:
     scorer = Scorer(made / "model", id_column="", keep=["x1"])
+    assert Path(scorer.model).is_absolute()
     scorer(csv.read_csv(made / "rows.csv"))
     assert set(vars(scorer)) == {"model", "id_column", "keep"}
     assert scorer(csv.read_csv(made / "rows.csv")).schema.names == [
         "label", "score", "probability", "reason", "x1",
     ]  # fmt: skip
+
+
+def test_scorer__no_rows__columns_and_types_as_with_rows(made: Path) -> None:
+    table = parquet.read_table(made / "rows.parquet")
+    scorer = Scorer(made / "model", keep=["x1", "colour"])
+    assert scorer(table.slice(0, 0)).schema == scorer(table).schema
+    frame = table.to_pandas()
+    assert list(scorer(frame.iloc[:0]).columns) == list(scorer(frame).columns)
 
 
 def test_scorer__pictures_and_refusals(pictures: Path, made: Path) -> None:
@@ -327,6 +425,8 @@ def test_scorer__pictures_and_refusals(pictures: Path, made: Path) -> None:
     assert sum(reason is not None for reason in found.column("reason").to_pylist()) == 1
     with pytest.raises(InputError, match="no column 'path'"):
         Scorer(pictures / "model")(pa.table({"x": [1]}))
+    with pytest.raises(UsageError, match="keep is for models on tables"):
+        Scorer(pictures / "model", keep=["x"])(pa.table({"path": paths, "x": paths}))
     with pytest.raises(UsageError, match="A batch must be"):
         Scorer(made / "model")([1, 2])
     with pytest.raises(InputError, match="x1"):

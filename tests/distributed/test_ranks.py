@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from tests.command_line import QUICK, run, write_table
 from tests.support import fast_classifier
 from vqpu.base._split import BalancedBatches
 from vqpu.distributed import fit
 from vqpu.distributed._launching import launch
-from vqpu.errors import EngineError, InputError, ParameterError
+from vqpu.errors import EngineError, InputError, InputTypeError, ParameterError
 from vqpu.training import Ranks
 from vqpu.training._ranks import RankBatches
 
@@ -145,6 +148,24 @@ def test_fit_from_python__what_cannot_travel__refused() -> None:
         fit(fast_classifier(encoder=lambda *_: None), X, y, processes=2)
     with pytest.raises(InputError, match="must be numbers"):
         fit(fast_classifier(), X.astype(str), y, processes=2)
+    with pytest.raises(ParameterError, match="Got LogisticRegression instead"):
+        fit(LogisticRegression(), X, y, processes=2)
+    with pytest.raises(InputTypeError, match="only arrays"):
+        fit(fast_classifier(), pytest.importorskip("pandas").DataFrame(X), y, processes=2)
+
+
+def test_launch__handlers_and_environment__as_before() -> None:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    before = [signal.getsignal(number) for number in numbers], dict(os.environ)
+    launch(["-c", "pass"], 1)
+    assert ([signal.getsignal(number) for number in numbers], dict(os.environ)) == before
+
+
+def test_launch__interrupted__as_python_says() -> None:
+    stop = "import os, signal, time; os.kill(os.getppid(), signal.SIGINT); time.sleep(60)"
+    with pytest.raises(KeyboardInterrupt):
+        launch(["-c", stop], 1)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_launch__a_process_that_always_dies__one_sentence(

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from vqpu.distributed._launching import RESTARTS, launch
-from vqpu.errors import InputError, ParameterError
+from vqpu.errors import InputError, InputTypeError, ParameterError
 from vqpu.persistence._loading import load
+from vqpu.vq._classifier import VQKMeansClassifier
 
 PARAMETERS, SAMPLES, LABELS, MODEL = "parameters.json", "X.npy", "y.npy", "model"
 
@@ -47,6 +48,16 @@ def fit(
     VQKMeansClassifier
         A fitted one; ``estimator`` is not changed.
     """
+    if type(estimator) is not VQKMeansClassifier:
+        raise ParameterError(
+            "Several processes fit a VQKMeansClassifier and nothing else. Got "
+            f"{type(estimator).__name__} instead."
+        )
+    if hasattr(X, "columns"):
+        raise InputTypeError(
+            f"X is a {type(X).__name__}, but only arrays go to several processes: pass its numbers "
+            "as an array, or fit tables by vqpu fit --processes."
+        )
     samples, labels = np.asarray(X), np.asarray(y)
     if samples.dtype.kind not in "biuf" or labels.dtype.kind not in "biufU":
         raise InputError(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +22,7 @@ _LOGGERS = (
     "torch.distributed.elastic.multiprocessing.api",
     "torch.distributed.elastic.agent.server.api",
 )
+_THREADS, _SIGNALS = "OMP_NUM_THREADS", "TORCHELASTIC_SIGNALS_TO_HANDLE"  # the second by torch
 RESTARTS = 3  # after a killed process the first restart can fail
 
 
@@ -52,7 +55,8 @@ def launch(arguments: Sequence[str], processes: int, max_restarts: int = RESTART
     )
     with tempfile.NamedTemporaryFile(prefix="vqpu-") as refusal, _surroundings(refusal.name):
         try:
-            elastic_launch(config, sys.executable)(*arguments)
+            with _kept_handlers():
+                elastic_launch(config, sys.executable)(*arguments)
         except ChildFailedError as error:
             refused = Path(refusal.name).read_text("utf-8")
             if refused:
@@ -86,14 +90,37 @@ def fit_in_processes(
 
 
 @contextmanager
+def _kept_handlers() -> Iterator[None]:
+    """Put the handlers of signals back, which torch's launcher replaces for good.
+
+    Its own exception for Ctrl-C becomes that of Python.
+    """
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+    is_main = threading.current_thread() is threading.main_thread()  # the others may set none
+    before = {number: signal.getsignal(number) for number in numbers} if is_main else {}
+    try:
+        yield
+    except SignalException as error:
+        if error.sigval == signal.SIGINT:
+            raise KeyboardInterrupt from error
+        raise
+    finally:
+        for number, handler in before.items():
+            if handler is not None:  # one that was not set in Python cannot be
+                signal.signal(number, handler)
+
+
+@contextmanager
 def _surroundings(refusal: str) -> Iterator[None]:
     """Set what the processes inherit: threads that do not fight over cores, where to refuse.
 
     The launcher itself is silent meanwhile: what it logs of a death is told in one sentence.
     """
-    before = dict(os.environ)
+    before = {name: os.environ.get(name) for name in (REFUSAL, _THREADS, _SIGNALS)}
     os.environ[REFUSAL] = refusal
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault(_THREADS, "1")
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     levels = [logger.level for logger in loggers]
     for logger in loggers:
@@ -101,7 +128,10 @@ def _surroundings(refusal: str) -> Iterator[None]:
     try:
         yield
     finally:
-        os.environ.clear()
-        os.environ.update(before)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)

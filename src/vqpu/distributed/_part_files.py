@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from vqpu.errors import InputError
 from vqpu.files._scoring import Predictions
 from vqpu.files._writers import arrow_columns
 from vqpu.files.readers._roles import kept_column
@@ -32,7 +33,13 @@ def write_part(path: Path, predictions: Iterable[Predictions]) -> None:
         for part in predictions:
             if not len(part):
                 continue
-            batch = _batch(part)
+            try:
+                batch = _batch(part)
+            except UnicodeEncodeError as error:
+                raise InputError(
+                    f"{error.object!a:.200} is not Unicode, which names must be for an "
+                    "engine: rename the file."
+                ) from error
             if writer is None:
                 writer = pa.ipc.new_file(file, batch.schema)
             writer.write_batch(batch)
@@ -109,8 +116,11 @@ def _plain_names(names: Any) -> Sequence[Any]:
 
 def _labels(labels: Any) -> Any:
     """Return labels; where there is none any of them stands, of no meaning beside a reason."""
+    import pyarrow as pa
+
     known = labels.drop_null()
     if len(labels) and not len(known):
-        return np.zeros(len(labels), np.array(labels.type.to_pandas_dtype()(0)).dtype)
+        is_text = pa.types.is_string(labels.type)
+        return np.zeros(len(labels), "U1" if is_text else labels.type.to_pandas_dtype())
     values = (labels.fill_null(known[0]) if labels.null_count else labels).to_pylist()
     return np.array(values)

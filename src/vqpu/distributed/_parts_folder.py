@@ -46,31 +46,45 @@ def digest_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_record(folder: Path, index: int, ending: str, counts: Mapping[str, Any]) -> Record:
+def write_record(folder: Path, index: int, ending: str | None, counts: Mapping[str, Any]) -> Record:
     """Say that a part is written: only with its record does it count.
 
     Parameters
     ----------
     folder : Path
     index : int
-    ending : str
-        Of the part's file, which is there.
+    ending : str or None
+        Of the part's file, which is there; None: the part has no rows and no file.
     counts : mapping
         What else is known of it, ready for JSON.
     """
-    path = part_path(folder, index, ending)
-    size, digest = path.stat().st_size, digest_of(path)
-    record = {"file": path.name, "bytes": size, "sha256": digest, **counts}
+    file: Record = {"file": None, "bytes": 0, "sha256": None}
+    if ending is not None:
+        path = part_path(folder, index, ending)
+        file = {"file": path.name, "bytes": path.stat().st_size, "sha256": digest_of(path)}
+    record = {**file, **counts}
     write_json(_record_path(folder, index), record)
     return record
 
 
-def read_record(folder: Path, index: int) -> Record | None:
-    """Return the record of a part that is there and unchanged; None if it is to be made."""
+def read_record(folder: Path, index: int, *, by_digest: bool = True) -> Record | None:
+    """Return the record of a part that is there and unchanged; None if it is to be made.
+
+    Parameters
+    ----------
+    folder : Path
+    index : int
+    by_digest : bool
+        Whether the whole part is read for that, rather than its size looked at.
+    """
     try:
-        record = json.loads(_record_path(folder, index).read_bytes())
+        record: Record = json.loads(_record_path(folder, index).read_bytes())
+        if record["file"] is None:  # a part without rows
+            return record
         path = folder / record["file"]
-        is_whole = path.stat().st_size == record["bytes"] and digest_of(path) == record["sha256"]
+        is_whole = path.stat().st_size == record["bytes"]
+        if is_whole and by_digest:
+            is_whole = digest_of(path) == record["sha256"]
     except (OSError, ValueError, KeyError, TypeError):  # not there, or not all of it
         return None
     return record if is_whole else None
@@ -135,12 +149,12 @@ def finish(folder: Path, records: Sequence[Record], facts: Mapping[str, Any]) ->
     ----------
     folder : Path
     records : sequence of dict
-        Of all parts, in order.
+        Of all parts, in order; those without rows have no file and are not listed.
     facts : mapping
         What else is known of the job, ready for JSON.
     """
     keys = ("file", "rows", "bytes", "sha256")
-    parts = [{key: record[key] for key in keys} for record in records]
+    parts = [{key: record[key] for key in keys} for record in records if record["rows"]]
     head = {"format": FORMAT, "format_version": FORMAT_VERSION, **facts}
     write_json(folder / MANIFEST, {**head, "parts": parts})
 

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
+from ipaddress import ip_address
 from typing import Any, NamedTuple
 
 from vqpu.errors import EngineError, MissingDependencyError, UsageError
@@ -101,8 +102,9 @@ def opened_cluster(address: str | None = None, workers: int | None = None) -> It
     Parameters
     ----------
     address : str or None
-        ``host:port`` of a running cluster, or "auto" for the one of this machine. None: the one
-        that the process has joined already, or a new one on this machine that ends with the block.
+        ``host:port`` of a running cluster, which must be the one that the process has joined
+        already, if any, or "auto" for the one of this machine. None: the one that the process has
+        joined already, or a new one on this machine that ends with the block.
     workers : int or None
         Tasks at the same time; None: as many as the cluster has CPUs.
     """
@@ -112,6 +114,8 @@ def opened_cluster(address: str | None = None, workers: int | None = None) -> It
         _check_address(address)
     import ray
 
+    if address is not None and ray.is_initialized():
+        _check_joined(address)
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     is_ours = not ray.is_initialized()
     if is_ours and address is None:
@@ -137,6 +141,29 @@ def opened_cluster(address: str | None = None, workers: int | None = None) -> It
     finally:
         if is_ours:
             ray.shutdown()
+
+
+def _check_joined(address: str) -> None:
+    """Refuse another cluster than the one that the process has joined already."""
+    import ray
+
+    joined: str = ray.get_runtime_context().gcs_address
+    if address != "auto" and _ends(address).isdisjoint(_ends(joined)):
+        raise UsageError(
+            f"This process has joined the Ray cluster at {joined} already, not the one at "
+            f"{address}: call ray.shutdown() first, or give no address."
+        )
+
+
+def _ends(address: str) -> set[tuple[str, int]]:
+    """Return the numbers and ports that an address stands for; Ray knows this machine by one."""
+    import ray
+
+    host, _, port = address.rpartition(":")
+    hosts = {str(found[4][0]) for found in socket.getaddrinfo(host.strip("[]"), int(port))}
+    if any(ip_address(one.partition("%")[0]).is_loopback for one in hosts):
+        hosts.add(ray.util.get_node_ip_address())
+    return {(one, int(port)) for one in hosts}
 
 
 def _check_address(address: str) -> None:

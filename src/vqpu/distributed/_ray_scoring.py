@@ -70,7 +70,8 @@ class RayEngine(NamedTuple):
             records = self._score_all(plan, folder)
             _add_notes(records, notes)
             for record in records:
-                yield from read_part(folder / record["file"], reading.keep)
+                if record["rows"]:
+                    yield from read_part(folder / record["file"], reading.keep)
         remove(folder)
 
     def write_parts(
@@ -109,7 +110,7 @@ class RayEngine(NamedTuple):
         # Opened and not read: what does not fit is refused here as it is without an engine.
         open_input(model.input_format, path, **reading.options())
         parts = cut_input(model.input_format, path, files=reading.files, samples=self.samples)
-        return _Plan(model, str(path), reading, parts, ending)
+        return _Plan.of(model, str(path), reading, parts, ending)
 
     def _score_all(self, plan: _Plan, folder: Path) -> list[Record]:
         """Return the records of all parts, making those that are missing."""
@@ -124,13 +125,14 @@ class RayEngine(NamedTuple):
                     if "refused" in record:
                         raise InputError(record["refused"])
                     index = missing[place]
-                    # Read again: where workers write elsewhere, nothing is here.
-                    found[index] = read_record(folder, index)
-                    if found[index] is None:
+                    # Where workers write elsewhere, nothing is here, or something older.
+                    here = found[index] = read_record(folder, index, by_digest=False)
+                    if here is None or here["sha256"] != record["sha256"]:
                         raise EngineError(
                             f"Part {index} was written to {folder}, but is not there: the folder "
                             "must be one that this machine and all workers see."
                         )
+        plan.check_unchanged()
         records = [record for record in found if record is not None]
         if not any(record["rows"] for record in records):
             raise InputError(f"{plan.path} has no rows.")
@@ -138,40 +140,53 @@ class RayEngine(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """A job before it has a folder."""
+    """A job before it has a folder.
+
+    Attributes
+    ----------
+    identity : dict of str
+        What says which job it is, each entry in words.
+    """
 
     model: OpenedModel
     path: str
     reading: Reading
     parts: list[InputPart]
     ending: str
+    identity: dict[str, str]
 
-    @property
-    def identity(self) -> dict[str, str]:
-        """What says which job it is, each entry in words."""
-        options = {**self._plain_reading(), "features": str(self.reading.features)}
-        return {
+    @classmethod
+    def of(
+        cls, model: OpenedModel, path: str, reading: Reading, parts: list[InputPart], ending: str
+    ) -> _Plan:
+        identity = {
             "versions": json.dumps(versions()),
-            "model": model_digest(self.model.bundle.path),
-            "input": _input_digest(self.parts),
-            "options": json.dumps(options),
-            "form": self.ending,
+            "model": model_digest(model.bundle.path),
+            "input": _input_digest(parts),
+            "options": json.dumps(_plain(reading)),
+            "form": ending,
         }
+        return cls(model, path, reading, parts, ending, identity)
 
-    def _plain_reading(self) -> dict[str, Any]:
-        plain = self.reading._asdict()
-        del plain["shard"], plain["files"]
-        features = None if plain["features"] is None else str(plain["features"])
-        return {**plain, "features": features, "keep": list(plain["keep"])}
+    def check_unchanged(self) -> None:
+        """Raise if the input is another than at the start: parts of two states are no result."""
+        try:
+            is_same = _input_digest(self.parts) == self.identity["input"]
+        except OSError:  # a file is gone
+            is_same = False
+        if not is_same:
+            raise InputError(
+                f"{self.path} was changed while it was scored: score it again, into a new --out."
+            )
 
     def job(self, folder: Path) -> Job:
         return Job(
             versions(),
             os.getcwd(),
             str(self.model.bundle.path),
-            model_digest(self.model.bundle.path),
+            self.identity["model"],
             self.path,
-            self._plain_reading(),
+            _plain(self.reading),
             str(folder),
             self.ending,
         )
@@ -179,8 +194,9 @@ class _Plan(NamedTuple):
     def numbered(self, cluster: Cluster) -> Sequence[InputPart]:
         """Return parts that know their rows' numbers, if rows are named by them."""
         input_format, given = self.model.input_format, self.reading.id_column
-        is_named = input_format.id_column is not None if given is None else True
-        if input_format.kind != "table" or is_named:
+        name = input_format.id_column if given is None else given or None
+        is_judged = self.reading.label is not None  # by its label: nobody asks for names
+        if input_format.kind != "table" or name is not None or is_judged:
             return self.parts
 
         def count(paths: list[str]) -> list[int]:
@@ -192,6 +208,14 @@ class _Plan(NamedTuple):
             return [counts[place] for place in range(len(paths))]
 
         return number_parts(self.parts, count)
+
+
+def _plain(reading: Reading) -> dict[str, Any]:
+    """Return how an input is read, as JSON takes it; without the share and the files."""
+    plain = reading._asdict()
+    del plain["shard"], plain["files"]
+    features = None if reading.features is None else str(reading.features)
+    return {**plain, "features": features, "keep": list(reading.keep)}
 
 
 def _input_digest(parts: Sequence[InputPart]) -> str:

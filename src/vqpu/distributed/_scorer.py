@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from vqpu.errors import InputError, UsageError
-from vqpu.files import Chunk, iter_images
+from vqpu.files import Chunk, KeptColumn, iter_images
 from vqpu.files._input_format import InputFormat
 from vqpu.files._models import OpenedModel, is_model, model_digest, open_model
 from vqpu.files._scoring import predict_chunk
 from vqpu.files._writers import arrow_columns, headers
+from vqpu.files.readers._roles import kept_column
 from vqpu.files.readers._tables import iter_arrow
 
 PATH_COLUMN = "path"
@@ -45,7 +46,7 @@ class Scorer:
     Parameters
     ----------
     model : path
-        A directory that every worker can read.
+        A directory that every worker can read, under the same path.
     id_column : str or None
         Column of a batch that names its rows; None takes that of training, "" none. Without one
         the result has no names.
@@ -66,7 +67,8 @@ class Scorer:
         id_column: str | None = None,
         keep: Sequence[str] = (),
     ) -> None:
-        self.model, self.id_column, self.keep = os.fspath(model), id_column, tuple(keep)
+        self.model = os.path.abspath(model)  # workers have working directories of their own
+        self.id_column, self.keep = id_column, tuple(keep)
 
     def __call__(self, batch: Any) -> Any:
         """Return label, score, probability and reason of every row, in the kind of the batch.
@@ -131,14 +133,30 @@ class Scorer:
             plan = input_format.plan
             chunks = [*iter_arrow(table, plan, id_column=id_column, keep=self.keep)]
             empty = np.empty((0, plan.n_features))
-        elif input_format.kind == "images":
+            return chunks or [Chunk(empty, [], kept=_kept(table, id_column, self.keep))]
+        if self.keep:
+            raise UsageError(
+                f"keep is for models on tables, but this one takes {input_format.describe()}: "
+                "leave it out."
+            )
+        if input_format.kind == "images":
             mode, size = input_format.image_mode or "RGB", input_format.sample_shape[0]
             paths = [Path(path) for path in _column(table, PATH_COLUMN).to_pylist()]
             chunks = [*iter_images(paths, size=size, mode=mode, on_broken="skip")]
             empty = np.empty((0, *input_format.sample_shape), np.uint8)
-        else:
-            return [Chunk(_matrix(table, input_format.sample_shape), range(table.num_rows))]
-        return chunks or [Chunk(empty, [])]
+            return chunks or [Chunk(empty, [])]
+        return [Chunk(_matrix(table, input_format.sample_shape), range(table.num_rows))]
+
+
+def _kept(table: Any, id_column: str | None, keep: Sequence[str]) -> dict[str, KeptColumn]:
+    """Return the ids and kept columns of a table without rows, for their types."""
+    names = {name: name for name in keep}
+    if id_column is not None:
+        names[""] = id_column
+    return {
+        place: kept_column(name, table.column(name).combine_chunks())
+        for place, name in names.items()
+    }
 
 
 def _column(table: Any, name: str) -> Any:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +16,7 @@ import vqpu
 from vqpu.distributed._part_files import write_part
 from vqpu.distributed._parts_folder import Record, part_path, read_record, write_record
 from vqpu.distributed._scorer import opened_once
-from vqpu.errors import VqpuError
+from vqpu.errors import InputError, VqpuError
 from vqpu.files import Notes
 from vqpu.files._engine import Reading, score_here
 from vqpu.files._input_parts import InputPart, count_rows
@@ -122,12 +123,25 @@ def _scored(job: Job, model: OpenedModel, index: int, part: InputPart) -> Record
     notes, counts = Notes(), {"rows": 0, "n_positive": 0, "n_broken": 0}
     reading = Reading(**job.reading)
     found = _counted(score_here(model, job.input, reading, notes, part), counts)
-    path = part_path(Path(job.out), index, job.ending)
-    if job.ending == ".parquet":
-        write_predictions(path, model.input_format.name_column, found, reading.keep)
-    else:
-        write_part(path, found)
-    return write_record(Path(job.out), index, job.ending, {**counts, "notes": notes.to_plain()})
+    first = next((one for one in found if len(one)), None)
+    if first is not None:
+        path = part_path(Path(job.out), index, job.ending)
+        _write(path, model.input_format.name_column, chain([first], found), reading.keep)
+    ending = None if first is None else job.ending  # no rows say which types a file would have
+    return write_record(Path(job.out), index, ending, {**counts, "notes": notes.to_plain()})
+
+
+def _write(path: Path, name_column: str, found: Iterable[Predictions], keep: Sequence[str]) -> None:
+    import pyarrow as pa
+
+    try:
+        if path.suffix == ".parquet":
+            write_predictions(path, name_column, found, keep)
+        else:
+            write_part(path, found)
+    except pa.ArrowException as error:
+        reason = str(error).strip().split("\n")[0]
+        raise InputError(f"Its predictions cannot be written: {reason}") from error
 
 
 def _counted(parts: Iterable[Predictions], counts: dict[str, int]) -> Iterator[Predictions]:
