@@ -195,8 +195,7 @@ class _Plan(NamedTuple):
         """Return parts that know their rows' numbers, if rows are named by them."""
         input_format, given = self.model.input_format, self.reading.id_column
         name = input_format.id_column if given is None else given or None
-        is_judged = self.reading.label is not None  # by its label: nobody asks for names
-        if input_format.kind != "table" or name is not None or is_judged:
+        if input_format.kind != "table" or name is not None:
             return self.parts
 
         def count(paths: list[str]) -> list[int]:
