@@ -320,7 +320,9 @@ def test_worker__other_versions_another_model_no_model__refused(made: Path, tmp_
     )  # fmt: skip
     other = job._replace(versions={**job.versions, "vqpu": "9.9"})
     assert "but this command vqpu 9.9" in worker.score_part(other._asdict(), 0, part)["refused"]
+    folder = Path.cwd()
     assert "another model" in worker.score_part(job._asdict(), 0, part)["refused"]
+    assert Path.cwd() == folder  # which is other jobs' too
     gone = job._replace(model=str(tmp_path / "none"))
     assert "cannot read the model" in worker.score_part(gone._asdict(), 0, part)["refused"]
     away = job._replace(here=str(tmp_path / "none"))

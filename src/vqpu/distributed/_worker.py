@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,12 +79,30 @@ def score_part(job: dict[str, Any], index: int, part: list[Any]) -> Record:
     """
     given, input_part = Job(**job), InputPart(*part)
     try:
-        model = _ready_model(given)
-        done = read_record(Path(given.out), index)  # by a worker that was taken for dead
-        return done or _scored(given, model, index, input_part)
+        with _in_folder(given.here):
+            model = _ready_model(given)
+            done = read_record(Path(given.out), index)  # by a worker that was taken for dead
+            return done or _scored(given, model, index, input_part)
     except (VqpuError, OSError) as error:
         where = "" if isinstance(error, _RefusedError) else f"Part {index} ({_name(input_part)}): "
         return {"refused": f"{where}{error}"}
+
+
+@contextmanager
+def _in_folder(folder: str) -> Iterator[None]:
+    """Be in the folder that relative paths start from; a worker may serve other jobs too."""
+    before = os.getcwd()
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise _RefusedError(
+            f"A worker on {socket.gethostname()} cannot enter {folder}: {error}. Put model, input "
+            "and result where every machine sees them under the same path."
+        ) from error
+    try:
+        yield
+    finally:
+        os.chdir(before)
 
 
 def _name(part: InputPart) -> str:
@@ -101,7 +120,6 @@ def _ready_model(job: Job) -> OpenedModel:
             f"{_listed(job.versions)}: install the same on all machines."
         )
     try:
-        os.chdir(job.here)
         model = opened_once(job.model)
     except OSError as error:  # of models too
         raise _RefusedError(
@@ -162,7 +180,7 @@ def count_part(here: str, path: str) -> int | str:
     path : str
     """
     try:
-        os.chdir(here)
-        return count_rows(path)
+        with _in_folder(here):
+            return count_rows(path)
     except (VqpuError, OSError) as error:
         return str(error)
