@@ -71,7 +71,7 @@ def kill_workers(stop: threading.Event, kills: list[int], most: int, seed: int) 
     import psutil
 
     rng = random.Random(seed)
-    while not stop.wait(rng.uniform(0.05, 0.5)):
+    while not stop.wait(rng.uniform(0.01, 0.1)):
         workers = [
             process.pid
             for process in psutil.process_iter(["cmdline"])
@@ -106,11 +106,11 @@ def test_workers_killed__no_row_twice_and_none_missing(
     seen, trial = 0, 0
     while seen < n_kills:
         out = tmp_path / f"killed-{trial}"
-        seen += score_and_kill(made, out, n_kills - seen, trial)
+        seen += score_and_kill(made, out, min(3, n_kills - seen), trial)  # a part has 8 tries
         assert check_parts(out)["rows"] == N_ROWS
         assert parquet.read_table(out).equals(expected)
         trial += 1
-        assert trial < 5 * n_kills, "workers are too quick to be killed"
+        assert trial < 20 * n_kills, "workers are too quick to be killed"
 
 
 def _dies(_: int) -> None:
