@@ -214,18 +214,14 @@ def test_malformed_requests__never_an_error_of_ours(tmp_path: Path, count: int) 
         assert answer.status_code < 500, (method, path, content, answer.text)
 
 
-def test_million_items__opened__small_and_quick(tmp_path: Path) -> None:
-    import time
-
+def test_million_items__opened__small(tmp_path: Path) -> None:
     n = 1_000_000
     items = Items(
         pa.array(np.arange(n)), np.random.default_rng(0).normal(size=n), np.zeros(n, dtype=bool)
     )
     before = pa.total_allocated_bytes()
-    started = time.process_time()
     review = make_review(tmp_path, items)
     assert review.waiting("audit", 8, set())
-    assert time.process_time() - started < 4.0, "0.6 s on a quiet core"
     held = sum(order.nbytes for order in review.queues.orders.values())
     assert held <= 4 * 4 * n
     assert pa.total_allocated_bytes() - before < 1 << 20
