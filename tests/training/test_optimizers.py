@@ -56,6 +56,13 @@ def test_orthogonalize__random__equals_the_loop_and_keeps_singular_vectors(
         assert 0.3 < np.diag(turned).min() <= np.diag(turned).max() < 1.3
 
 
+def test_orthogonalize__singular_values_far_apart__equals_the_loop() -> None:
+    # Steps on the Gram matrix see squares of singular values; small ones must not drown in them.
+    matrix = np.random.default_rng(0).normal(size=(48, 432)) * np.logspace(0, -4, 432)
+    found = orthogonalize(torch.from_numpy(matrix)[None])[0].numpy()
+    np.testing.assert_allclose(found, newton_schulz(matrix), atol=2e-5)
+
+
 def test_steps__equal_a_float64_loop_of_the_formula() -> None:
     network = small_network()
     filters: Any = network[0]

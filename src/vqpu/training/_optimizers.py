@@ -20,8 +20,10 @@ _MATRIX_RATE = 20.0
 def orthogonalize(matrices: Tensor, n_steps: int = _NEWTON_SCHULZ_STEPS) -> Tensor:
     r"""Return matrices with the same singular vectors and singular values near 1.
 
-    Newton-Schulz: :math:`X \leftarrow a X + (b A + c A^2) X` with :math:`A = X X^T`, from X of
-    Frobenius norm 1, in float32.
+    Newton-Schulz: :math:`X \leftarrow P X` with :math:`P = a I + b A + c A^2` and
+    :math:`A = X X^T`, from X of Frobenius norm 1, in float32. All P commute with A, so that
+    :math:`A \leftarrow A P^2`: the steps are taken on small square matrices, and their product
+    meets the long X once.
 
     Parameters
     ----------
@@ -34,9 +36,14 @@ def orthogonalize(matrices: Tensor, n_steps: int = _NEWTON_SCHULZ_STEPS) -> Tens
     if is_tall:
         x = x.mT
     x = x / (torch.linalg.matrix_norm(x, keepdim=True) + 1e-7)
-    for _ in range(n_steps):
-        gram = x @ x.mT
-        x = a * x + (b * gram + c * (gram @ gram)) @ x
+    identity = torch.eye(x.shape[-2], device=x.device)
+    gram, factor, product = x @ x.mT, identity, identity
+    for step in range(n_steps):
+        if step > 0:  # the first factor would be the identity
+            gram = gram @ (factor @ factor)
+        factor = a * identity + b * gram + c * (gram @ gram)
+        product = factor @ product if step > 0 else factor
+    x = product @ x
     orthogonal: Tensor = x.mT if is_tall else x
     return orthogonal
 
