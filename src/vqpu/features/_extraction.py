@@ -39,7 +39,7 @@ class Prepared(NamedTuple):
     Attributes
     ----------
     digests : dict of bytes
-        Of the contents, by place.
+        Of the contents, by place; empty without a store.
     rows : dict of int
         In the store, by place.
     loaded : dict
@@ -82,13 +82,14 @@ def prepare(samples: Iterable[Sample], store: VectorStore | None) -> Prepared:
     for place, sample in enumerate(samples):
         try:
             content = sample.read()
-            digest = hashlib.sha256(content).digest()
-            row = MISSING if store is None else store.find(digest)
+            row = MISSING
+            if store is not None:
+                prepared.digests[place] = hashlib.sha256(content).digest()
+                row = store.find(prepared.digests[place])
             if row == MISSING:
                 prepared.loaded[place] = sample.decode(content)
             else:
                 prepared.rows[place] = row
-            prepared.digests[place] = digest
         except InputError as error:
             prepared.broken[place] = str(error)
     return prepared
@@ -107,23 +108,30 @@ def extract_prepared(
     extractor : Extractor
     store : VectorStore or None
     """
-    places = list(prepared.loaded)
-    broken = dict(prepared.broken)
-    parts: dict[int, NDArray[np.float32]] = {}
-    if places:
-        new = extractor([prepared.loaded[place] for place in places])
-        is_finite = np.asarray(np.isfinite(new).all(axis=1))
-        good = [place for place, sound in zip(places, is_finite, strict=True) if sound]
-        broken |= dict.fromkeys({*places} - {*good}, "its features are not finite")
-        parts = dict(zip(good, new[is_finite], strict=True))
-        if store is not None and good:
-            store.append([prepared.digests[place] for place in good], new[is_finite])
-    if prepared.rows:
-        assert store is not None
-        parts |= zip(prepared.rows, store.read([*prepared.rows.values()]), strict=True)
-    width = extractor.record.n_features
-    vectors = np.stack([parts[place] for place in sorted(parts)]) if parts else np.empty((0, width))
-    return Extracted(vectors.astype(np.float32, copy=False), broken)
+    new, broken = _extract_new(prepared, extractor)
+    good = [place for place in prepared.loaded if place not in broken]
+    if store is not None and good:
+        store.append([prepared.digests[place] for place in good], new)
+    if not prepared.rows:
+        return Extracted(new, broken)
+    assert store is not None
+    known = store.read([*prepared.rows.values()])
+    order = np.argsort([*good, *prepared.rows])
+    return Extracted(np.concatenate([new, known])[order], broken)
+
+
+def _extract_new(
+    prepared: Prepared, extractor: Extractor
+) -> tuple[NDArray[np.float32], dict[int, str]]:
+    """Return the vectors of samples that were decoded, and all that cannot be used."""
+    if not prepared.loaded:
+        return np.empty((0, extractor.record.n_features), np.float32), dict(prepared.broken)
+    new = extractor([*prepared.loaded.values()])
+    is_finite = np.asarray(np.isfinite(new).all(axis=1))
+    if is_finite.all():
+        return new, dict(prepared.broken)
+    bad = [place for place, sound in zip(prepared.loaded, is_finite, strict=True) if not sound]
+    return new[is_finite], prepared.broken | dict.fromkeys(bad, "its features are not finite")
 
 
 def extract(

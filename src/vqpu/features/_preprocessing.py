@@ -170,10 +170,9 @@ def network_pixels(
     shift = -np.asarray(image.mean, np.float32) / std
     if channels_last:
         return np.asarray(cut * factor + shift)
-    normal = np.empty((len(cut), cut.shape[3], image.size, image.size), np.float32)
-    for channel in range(cut.shape[3]):
-        np.multiply(cut[..., channel], factor[channel], out=normal[:, channel])
-        normal[:, channel] += shift[channel]
+    normal = cut.transpose(0, 3, 1, 2).astype(np.float32, order="C")
+    normal *= factor[:, np.newaxis, np.newaxis]
+    normal += shift[:, np.newaxis, np.newaxis]
     return normal
 
 
