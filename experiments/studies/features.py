@@ -32,14 +32,16 @@ POSITIVE, CLASSES = 3, (3, 6, 7)  # cat; cat, frog, horse
 SIZES = (50, 100, 300, 1000)
 ALPHA, RATIO = 0.3, 10
 CHOICE = "rest"
-FEW_STEPS = {"max_steps": 500}
+FEW_STEPS: dict[str, Any] = {"max_steps": 500}
+LINEAR: dict[str, Any] = {"encoder": "linear", **FEW_STEPS}
 # Name: what it is fitted on, the method, and what is changed of its defaults.
 FORMS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "vq, linear": ("features", "vq", {"encoder": "linear", **FEW_STEPS, "n_rounds": 2}),
+    "vq, linear": ("features", "vq", {**LINEAR, "n_vectors": 2, "n_rounds": 2}),
+    "vq, linear, 8 vectors": ("features", "vq", {**LINEAR, "n_vectors": 8, "n_rounds": 2}),
     "vq, mlp": ("features", "vq", {"encoder": "mlp", **FEW_STEPS, "n_rounds": 2}),
     "vq, trees": ("features", "vq", {"encoder": "trees"}),
-    "naive, linear": ("features", "naive", {"encoder": "linear", **FEW_STEPS}),
-    "oracle, linear": ("features", "oracle", {"encoder": "linear", **FEW_STEPS}),
+    "naive, linear": ("features", "naive", LINEAR),
+    "oracle, linear": ("features", "oracle", LINEAR),
     "vq, from pixels": ("pixels", "vq", {}),
 }
 

@@ -33,7 +33,7 @@ N_POSITIVE, N_UNLABELED, N_JUDGED, ALPHA = 100, 1000, 2000, 0.2
 N_WORDS = 2000
 REPRESENTATIONS = ("minilm", "tfidf")
 FORMS: dict[str, tuple[str, dict[str, Any]]] = {
-    "vq, linear": ("vq", {"encoder": "linear", "max_steps": 500, "n_rounds": 2}),
+    "vq, linear": ("vq", {"encoder": "linear", "n_vectors": 2, "max_steps": 500, "n_rounds": 2}),
     "vq, mlp": ("vq", {"encoder": "mlp", "max_steps": 500, "n_rounds": 2}),
     "vq, trees": ("vq", {"encoder": "trees"}),
     "naive, linear": ("naive", {"encoder": "linear", "max_steps": 500}),

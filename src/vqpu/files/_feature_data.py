@@ -32,8 +32,14 @@ from vqpu.files.readers._spool import Spool
 from vqpu.files.readers._texts import count_rows, decode_text, find_texts, read_text_file
 
 # What a user who leaves the encoder open gets on features: see results/features/summary.md. A layer
-# behind a pretrained network is learned in a few hundred steps.
-FEATURE_DEFAULTS: dict[str, Any] = {"encoder": "linear", "max_steps": 500, "n_rounds": 2}
+# behind a pretrained network is learned in a few hundred steps, and more of its vectors would say
+# the same again.
+FEATURE_DEFAULTS: dict[str, Any] = {
+    "encoder": "linear",
+    "n_vectors": 2,
+    "max_steps": 500,
+    "n_rounds": 2,
+}
 _LONGEST_SHOWN = 2000
 
 
