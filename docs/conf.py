@@ -43,6 +43,7 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 autodoc_typehints = "none"
 autodoc_inherit_docstrings = False  # of torch and Python
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"  # fit(), not VQKMeansClassifier.fit(), in the margin
 autosummary_generate = True
 autosummary_imported_members = True
 numpydoc_show_class_members = False

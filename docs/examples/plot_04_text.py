@@ -36,7 +36,7 @@ for name in ("stats", "signal", "linalg", "ndimage", "optimize", "special", "spa
             is_statistics.append(name == "stats")
 texts, is_statistics = np.array(texts), np.array(is_statistics)
 sample = make_pu(texts, is_statistics, n_positive=60, n_unlabeled=500, alpha=0.3, random_state=0)
-print(len(texts), "descriptions, such as:", sample.X[sample.y == 1][0][:120], sep="\n")
+print(f"{len(texts)} descriptions, such as:\n{sample.X[sample.y == 1][0][:80]}")
 
 # %%
 # What turns a text into a vector is called an extractor. Any function of yours can be one: it takes
@@ -80,7 +80,7 @@ for name, extractor in extractors.items():
     print(f"{name}: {features.shape[1]} numbers a text, average precision {precision:.2f}")
 
 # %%
-# The top of the list by the last of them, with probabilities:
+# The top of the last list, with probabilities, and where its first mistake stands:
 
 order = probabilities[name].argsort()[::-1]
 for place in order[:5]:
