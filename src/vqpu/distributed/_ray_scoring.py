@@ -272,8 +272,11 @@ def score(
         A directory that all workers can read.
     out : path or None
         For files: the folder that becomes the result; one with some parts already is completed.
-    address, workers
-        As of :class:`RayEngine`; a data set of Ray Data is scored by its own cluster.
+    address : str or None
+        Of the cluster, for files; None: one on this machine. A data set of Ray Data is scored by
+        its own cluster.
+    workers : int or None
+        Parts at the same time; None: as many as the cluster has CPUs.
     id_column : str or None
         Of tables; None takes the one used in training, if any.
     keep : sequence of str

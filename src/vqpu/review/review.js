@@ -297,7 +297,7 @@ function askThreshold() {
       `Above: ${count(told.n_above)} samples, about ${count(told.expected_above)} hidden positives among them. ` +
       `Below: ${count(told.n_below)} samples, about ${count(told.expected_below)} hidden positives missed.`;
     at("audit").textContent = told.audit
-      ? `From ${told.audit.n_decided} decisions of the random audit, 90% intervals: ` +
+      ? `From ${told.audit.n_decided} decision${told.audit.n_decided === 1 ? "" : "s"} of the random audit, 90% intervals: ` +
         [shownInterval("precision", told.audit.precision), shownInterval("recall", told.audit.recall),
           shownInterval("share of positives", told.audit.alpha)].filter(Boolean).join(", ") + "."
       : "The model's own probabilities; the random audit says how far they can be trusted.";

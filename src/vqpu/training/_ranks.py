@@ -196,7 +196,7 @@ class SharedCheckpoints(CheckpointFolder):
     ranks : Ranks
     path : Path
     identity : dict
-        As of :class:`CheckpointFolder`.
+        Plain values that say which fit it is: a checkpoint of another one is refused.
     """
 
     def __init__(self, ranks: Ranks, path: Path, identity: dict[str, Any]) -> None:
