@@ -40,6 +40,7 @@ from vqpu.vq._check import Checker
 from vqpu.vq._network import VQNetwork
 from vqpu.vq._objective import make_optimizer
 from vqpu.vq._rounds import Round, make_objective
+from vqpu.vq._settings import resolve_settings
 
 CPU = torch.device("cpu")
 
@@ -61,7 +62,7 @@ class Bench:
         self.model = VQKMeansClassifier(random_state=0)
         source, labels = check_training_data(self.model, self.X, self.y)
         split = split_holdout(labels.is_positive, self.model.holdout, 1, 0)
-        settings, moments = self.model._settings(source), source.moments()
+        settings, moments = resolve_settings(self.model, source), source.moments()
         context = FitContext(source, moments, split, draw_check_sample(split, 0), 0, CPU)
         self.objective = make_objective(context, settings, Round(1, split))
         optimizer = settings.variant.optimizer

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import roc_auc_score
 
 from experiments.item import Config, Record, RunResult, Seeds, study
-from experiments.judged import held_out_unlabeled, rounded
+from experiments.judged import rounded
 from experiments.methods import fit_method
 from experiments.problems import check_task, draw_problem
 from experiments.studies.rounds import TASKS as TASKS_WITH_MEMBERS
+from experiments.studies.rounds import RoundJudge
 from experiments.studies.study import CASES
 from experiments.summary import markdown_table
 from vqpu.training import CheckResult
@@ -37,30 +37,17 @@ N_ROUNDS, N_ROUNDS_OF_ONE_MEMBER = 3, 2
 COLUMNS = ("accuracy", "auc", "calibration_error")
 
 
-class FormJudge:
-    """Judges checks by the hidden labels of the unlabelled samples that they looked at."""
-
-    def __init__(self, truth: NDArray[np.int64]) -> None:
-        self._truth = truth
-        self.rows: list[dict[str, float]] = []
+class FormJudge(RoundJudge):
+    """Looks at the calibration of the probabilities too."""
 
     def __call__(self, check: CheckResult) -> None:
-        indices, log_odds = held_out_unlabeled(check)
-        truth = self._truth[indices] == 1
-        columns = ("round", "step", "seconds", "holdout_loss", "alpha")
-        judged = {
-            "accuracy": float(np.mean((log_odds > 0) == truth)),
-            "auc": float(roc_auc_score(truth, log_odds)),
-            "calibration_error": calibration_error(log_odds, truth),
-        }
-        self.rows.append(rounded({name: check.row[name] for name in columns} | judged))
+        super().__call__(check)
+        self.rows[-1] = rounded(self.rows[-1])
 
-    def chosen(self) -> list[dict[str, float]]:
-        """Return, for each round, the check that the default signal chooses."""
-        by_round: dict[float, list[dict[str, float]]] = {}
-        for row in self.rows:
-            by_round.setdefault(row["round"], []).append(row)
-        return [min(rows, key=lambda row: row["holdout_loss"]) for rows in by_round.values()]
+    def scores(self, log_odds: NDArray[np.float64], truth: NDArray[np.bool_]) -> dict[str, float]:
+        """Return what a check's scores are worth, by the truth."""
+        error = calibration_error(log_odds, truth)
+        return super().scores(log_odds, truth) | {"calibration_error": error}
 
 
 def calibration_error(

@@ -37,13 +37,15 @@ class RoundJudge:
         indices, log_odds = held_out_unlabeled(check)
         truth = self._truth[indices] == 1
         columns = ("round", "step", "seconds", "holdout_loss", "alpha")
-        self.rows.append(
-            {name: check.row[name] for name in columns}
-            | {
-                "accuracy": float(np.mean((log_odds > 0) == truth)),
-                "auc": float(roc_auc_score(truth, log_odds)),
-            }
-        )
+        row = {name: check.row[name] for name in columns}
+        self.rows.append(row | self.scores(log_odds, truth))
+
+    def scores(self, log_odds: NDArray[np.float64], truth: NDArray[np.bool_]) -> dict[str, float]:
+        """Return what a check's scores are worth, by the truth."""
+        return {
+            "accuracy": float(np.mean((log_odds > 0) == truth)),
+            "auc": float(roc_auc_score(truth, log_odds)),
+        }
 
     def chosen(self) -> list[dict[str, float]]:
         """Return, for each round, the check that the default signal chooses."""

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 import vqpu
-from tests.command_line import QUICK, fit_table, read_csv, run, run_json, write_table
+from tests.command_line import QUICK, read_csv, run, run_json
 from tests.reported_models import kept_sample
 from tests.support import fast_classifier
 from vqpu.cli import main
@@ -21,10 +21,7 @@ from vqpu.persistence._model import read_extra
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
 
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def draw_pictures(folder: Path, n: int, is_positive: bool, rng: np.random.Generator) -> None:
@@ -55,17 +52,6 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "--set=precision=float32",
         ]
         assert main(["fit", *map(str, arguments)]) == 0
-    return folder
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CSV and the model that the command line makes of it."""
-    folder = tmp_path_factory.mktemp("table")
-    write_table(folder / "data.csv")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        assert fit_table(folder, folder / "model") == 0
     return folder
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import vqpu
-from tests.command_line import QUICK, fit_table, run, write_table
+from tests.command_line import QUICK, fit_table, run
 from vqpu.cli import main
 from vqpu.errors import ParameterError
 from vqpu.files._fitting import patient_interrupts
@@ -20,21 +20,7 @@ from vqpu.files._settings import fit_settings
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
 
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CSV and the model that the command line makes of it."""
-    folder = tmp_path_factory.mktemp("table")
-    write_table(folder / "data.csv")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
-        assert fit_table(folder, folder / "model") == 0
-    return folder
+pytestmark = pytest.mark.usefixtures("own_cache")
 
 
 def test_fit__config_file__same_model_as_options(

@@ -22,7 +22,6 @@ from tests.distributed.scored import (
     ThisProcess,
     assert_same_but_drift,
     make_image_model,
-    make_table_model,
     use_this_process,
 )
 from vqpu.distributed import Scorer, check_parts
@@ -38,13 +37,6 @@ from vqpu.files._models import open_model
 from vqpu.files._scoring import Predictions
 
 Capture = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tables")
-    make_table_model(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from tests.command_line import run, run_json
-from tests.distributed.scored import N_ROWS, assert_same_but_drift, make_table_model
+from tests.distributed.scored import N_ROWS, assert_same_but_drift
 from vqpu.distributed import Scorer, check_parts, score
 from vqpu.distributed._ray import opened_cluster
 from vqpu.distributed._ray_scoring import RayEngine
@@ -24,13 +24,6 @@ from vqpu.files._engine import Reading
 
 pytestmark = [pytest.mark.scale, pytest.mark.filterwarnings("ignore")]
 Capture = pytest.CaptureFixture[str]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tables")
-    make_table_model(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,7 @@ from vqpu.rivals import (
     VPUClassifier,
 )
 from vqpu.rivals._distpu import _DistPUObjective
+from vqpu.rivals._recipes import Learner
 from vqpu.rivals._tedn import CVIRRecipe, _sgd
 from vqpu.rivals._training import LogitTraining
 from vqpu.training import FitContext
@@ -219,9 +220,8 @@ def test_distpu__natural_batches__the_main_stage_takes_all_steps_and_ends_with_t
 def test_distpu__targets_of_mixed_samples__scores_of_their_last_visit() -> None:
     scores = torch.tensor([[0.1], [0.2], [0.3], [0.4]], dtype=torch.float64)
     anything: Any = None
-    objective = _DistPUObjective(
-        anything, anything, [], alpha=0.5, weights=anything, scores=scores, max_steps=1
-    )
+    learner = Learner(anything, anything, [], max_steps=1)
+    objective = _DistPUObjective(learner, alpha=0.5, weights=anything, scores=scores)
     batches = [Batch(np.array([0]), np.array(part)) for part in ([3, 1], [2, 3])]
     feed: Any = SimpleNamespace(batches=batches)
     first = objective._exchange(0, feed, 0, torch.tensor([0.0, 100.0]))

@@ -16,6 +16,7 @@ from vqpu.estimators._encoder import count_members, resolve_dropout
 from vqpu.nn import EncoderEnsemble
 from vqpu.rivals import NaivePUClassifier
 from vqpu.vq._network import VQNetwork
+from vqpu.vq._settings import resolve_settings
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
 pytestmark = pytest.mark.filterwarnings("ignore::vqpu.VqpuWarning")
@@ -135,7 +136,7 @@ def test_members_and_dropout__fall_evenly_with_the_number_of_samples() -> None:
     assert members == [5, 5, 4, 3, 2, 1]
     assert [count_members(None, rows(n)) for n in (30, 12_000, 70_000)] == [5, 5, 1]
     default = VQKMeansClassifier(encoder="network")
-    assert [default._settings(part).n_rounds for part in (rows(99), images(99))] == [3, 2]
+    assert [resolve_settings(default, part).n_rounds for part in (rows(99), images(99))] == [3, 2]
     assert [resolve_dropout(None, rows(n)) for n in (99, 3_000, 9_000)] == [0.5, 0.375, 0.25]
     dropped = [resolve_dropout(None, images(n)) for n in (99, 2_449, 2_450, 9_000)]
     assert dropped == pytest.approx([0.1, 0.05, 0.05, 0.0], abs=1e-4)

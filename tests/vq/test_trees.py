@@ -402,7 +402,7 @@ def test_fit__members_in_threads__print_nothing_and_are_the_same(
     X, y, _ = table
     alone = trees(max_steps=20).fit(X, y).decision_function(X)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
-    monkeypatch.setattr("vqpu.vq._tree_rounds._VALUES_WORTH_THREADS", 1)
+    monkeypatch.setattr("vqpu.vq._tree_settings._VALUES_WORTH_THREADS", 1)
     together = trees(max_steps=20).fit(X, y).decision_function(X)
     np.testing.assert_array_equal(alone, together)
     assert capfd.readouterr() == ("", "")

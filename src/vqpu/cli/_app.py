@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 import vqpu
-from vqpu.cli import _compare, _data, _features, _fit, _model, _predict, _review
+from vqpu.cli import _compare, _data, _evaluate, _features, _fit, _model, _predict, _review
 from vqpu.errors import ParameterError, UsageError, VqpuError
 
 _INTERRUPTED = 130  # what typer makes of Ctrl-C
@@ -29,7 +29,7 @@ for _command in (
     _predict.explain,
     _model.inspect,
     _model.report,
-    _predict.evaluate,
+    _evaluate.evaluate,
     _model.export,
     _compare.compare,
 ):

@@ -8,56 +8,32 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vqpu.base._registry import compared_methods
-from vqpu.cli._fit import (
-    AsJson,
-    Assignments,
-    Category,
-    Columns,
-    Data,
-    Drop,
-    Features,
-    FileColumn,
-    IdColumn,
-    ImageMode,
-    ImageSize,
-    Label,
-    Labels,
-    Missing,
-    Number,
-    Overwrite,
-    Positive,
-    Positives,
-    Quiet,
-    SkipBroken,
-    Text,
-    Unlabeled,
-    given,
-)
-from vqpu.cli._predict import BEYOND_BOUNDS, within_bounds
+from vqpu.cli import _options as option
+from vqpu.cli._evaluate import BEYOND_BOUNDS, within_bounds
 
 if TYPE_CHECKING:
     from vqpu.files._comparison import Comparison
 
 
 def compare(
-    data: Data = None,
-    positives: Positives = None,
-    unlabeled: Unlabeled = None,
-    label: Label = None,
-    positive: Positive = None,
-    labels: Labels = None,
-    file_column: FileColumn = None,
-    id_column: IdColumn = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    number: Number = None,
-    category: Category = None,
-    text: Text = None,
-    missing: Missing = None,
-    features: Features = None,
-    image_size: ImageSize = None,
-    image_mode: ImageMode = None,
-    skip_broken: SkipBroken = False,
+    data: option.Data = None,
+    positives: option.Positives = None,
+    unlabeled: option.Unlabeled = None,
+    label: option.Label = None,
+    positive: option.Positive = None,
+    labels: option.Labels = None,
+    file_column: option.FileColumn = None,
+    id_column: option.IdColumn = None,
+    columns: option.Columns = None,
+    drop: option.Drop = None,
+    number: option.Number = None,
+    category: option.Category = None,
+    text: option.Text = None,
+    missing: option.Missing = None,
+    features: option.Features = None,
+    image_size: option.ImageSize = None,
+    image_mode: option.ImageMode = None,
+    skip_broken: option.SkipBroken = False,
     methods: Annotated[
         str | None,
         typer.Option(
@@ -84,7 +60,7 @@ def compare(
             "estimated."
         ),
     ] = None,
-    assignments: Assignments = None,
+    assignments: option.Assignments = None,
     fit_best: Annotated[
         str | None,
         typer.Option(
@@ -93,10 +69,10 @@ def compare(
             "saved: all but elkan-noto and bagging).",
         ),
     ] = None,
-    overwrite: Overwrite = False,
+    overwrite: option.Overwrite = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the folds and of training.")] = 0,
-    quiet: Quiet = False,
-    as_json: AsJson = False,
+    quiet: option.Quiet = False,
+    as_json: option.AsJson = False,
 ) -> None:  # fmt: skip
     """Fit several methods on parts of the data and score them on the rest.
 
@@ -106,13 +82,11 @@ def compare(
     from vqpu.files._settings import fit_settings
     from vqpu.report._training_sample import make_training_sample
 
-    sources = fit_settings(None, given(
+    sources = fit_settings(None, option.given(
         data=data, positives=positives, unlabeled=unlabeled, label=label, positive=positive,
-        labels=labels, file_column=file_column, id_column=id_column, columns=columns or None,
-        drop=drop or None, number=number or None, category=category or None, text=text or None,
-        missing=missing, features=features,
-        image_size=image_size, image_mode=image_mode,
-        on_broken="skip" if skip_broken else None,
+        labels=labels, file_column=file_column, id_column=id_column, columns=columns, drop=drop,
+        number=number, category=category, text=text, missing=missing, features=features,
+        image_size=image_size, image_mode=image_mode, on_broken="skip" if skip_broken else None,
     ))  # fmt: skip
     names = None if methods is None else [name.strip() for name in methods.split(",")]
     settings = ComparisonSettings(

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from vqpu.cli import _options as option
+
 app = typer.Typer(help="Pretrained features: list, try.", no_args_is_help=True)
 
 _NEEDED = {
@@ -17,11 +19,10 @@ _NEEDED = {
     "tokenizers": ("hf", "texts"),
     "transformers": ("hf", "Hugging Face directories"),
 }
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 
 
 @app.command("list")
-def list_features(as_json: AsJson = False) -> None:
+def list_features(as_json: option.AsJson = False) -> None:
     """Name what is installed for features, and what the cache holds."""
     from vqpu.files._feature_streams import cached_features, feature_cache
 
@@ -72,7 +73,7 @@ def try_features(
     samples: Annotated[int, typer.Option(min=2, help="Drawn at random from the input.")] = 300,
     questions: Annotated[int, typer.Option(min=1, help="Whose nearest ones are shown.")] = 8,
     seed: Annotated[int, typer.Option(min=0, help="Seed of what is drawn.")] = 0,
-    as_json: AsJson = False,
+    as_json: option.AsJson = False,
 ) -> None:
     """Show the nearest neighbours of some samples, and so whether a network sees what you want."""
     from vqpu.files._neighbours import try_features as compare

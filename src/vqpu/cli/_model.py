@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-_MOST_COLUMNS = 20
+from vqpu.cli import _options as option
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
+_MOST_COLUMNS = 20
 
 
 def inspect(
-    model: Model,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
+    model: option.Model,
+    as_json: option.AsJson = False,
 ) -> None:
     """Say what a model was fitted on, how it ended and whether it seems to have worked."""
     from vqpu.report._inspection import inspect_model
@@ -28,7 +28,7 @@ def inspect(
 
 
 def export(
-    model: Model,
+    model: option.Model,
     onnx: Annotated[Path, typer.Option(help="File that the graph goes to, ending in .onnx.")],
     features: Annotated[
         str | None,
@@ -36,7 +36,7 @@ def export(
             metavar="EXTRACTOR", help="Where the ONNX file of a model on features lies now."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
+    as_json: option.AsJson = False,
 ) -> None:
     """Write a model as one ONNX graph and check it against the model on the spot."""
     from vqpu.files._export import export_onnx
@@ -73,9 +73,9 @@ def export(
 
 
 def report(
-    model: Model,
+    model: option.Model,
     out: Annotated[Path, typer.Option(help="Page, ending in .html.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")] = False,
+    as_json: option.AsJson = False,
 ) -> None:
     """Write one self-contained page that shows what was fitted and whether it worked."""
     from vqpu.report import write_report

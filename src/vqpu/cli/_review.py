@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from vqpu.cli._predict import Features, IdColumn, InputPath, Model
+from vqpu.cli import _options as option
 
 _DEFAULT = "open"
 
@@ -34,8 +34,8 @@ app = typer.Typer(
 
 @app.command(name=_DEFAULT)
 def open_page(
-    model: Model,
-    input_path: InputPath,
+    model: option.Model,
+    input_path: option.InputPath,
     decisions: Annotated[
         Path | None,
         typer.Option(help="File of decisions, .jsonl. Default: MODEL.decisions.jsonl."),
@@ -47,9 +47,9 @@ def open_page(
     labels: Annotated[
         Path | None, typer.Option(help="CSV of labels of a folder: which files are positive.")
     ] = None,
-    file_column: Annotated[str, typer.Option(help="Its column of file names.")] = "file",
-    id_column: IdColumn = None,
-    features: Features = None,
+    file_column: option.InputFileColumn = "file",
+    id_column: option.InputIdColumn = None,
+    features: option.InputFeatures = None,
     reviewer: Annotated[str | None, typer.Option(help="Who decides. Default: you.")] = None,
     host: Annotated[
         str, typer.Option(help="Where to listen; anything but 127.0.0.1 lets others in.")

@@ -108,6 +108,25 @@ class FitEvidence(NamedTuple):
         """
         return self._replace(unlike_names=tuple(str(names[row]) for row in self.unlike_samples))
 
+    def aimed_at(self, alpha: float, shift: float, *, called: float, recall: float) -> FitEvidence:
+        """Return the same for a population with a known share of positives.
+
+        Parameters
+        ----------
+        alpha : float
+            That share.
+        shift : float
+            By which all log odds move.
+        called, recall : float
+            Shares of U and of labelled positives that are called positive then.
+        """
+        return self._replace(
+            alpha=Interval(alpha, alpha, alpha),
+            called=called,
+            recall=recall,
+            reference=None if self.reference is None else self.reference.shifted(shift),
+        )
+
 
 class Scored(NamedTuple):
     """Scores of a fit, by members that had not seen the samples.

@@ -281,6 +281,7 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "max_epochs": partial(check_integer, low=1, optional=True),
     "check_every": partial(check_integer, low=1, optional=True),
     "patience": partial(check_integer, low=1),
+    "warmup": partial(check_real, low=0, high=1, open_low=True, open_high=False),
     "holdout": partial(check_real, low=0, high=0.5, open_high=False),
     "n_init": partial(check_integer, low=1),
     "n_rounds": partial(check_integer, low=1, optional=True),

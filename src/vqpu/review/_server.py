@@ -66,7 +66,14 @@ def make_app(review: Review, *, token: str, hosts: set[str], reviewer: str) -> A
     """
     # No page of its own documentation: it would fetch scripts from a foreign host.
     app = FastAPI(title="vqpu review", openapi_url=None, docs_url=None, redoc_url=None)
-    app.include_router(_routes(review, reviewer), prefix=f"/{token}")
+    for router in (
+        _page_routes(review, reviewer),
+        _sample_routes(review),
+        _picture_routes(review),
+        _standing_routes(review),
+        _decision_routes(review),
+    ):
+        app.include_router(router, prefix=f"/{token}")
 
     @app.exception_handler(OutputError)
     async def not_saved(_: Any, error: Exception) -> JSONResponse:
@@ -80,7 +87,8 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-def _routes(review: Review, reviewer: str) -> APIRouter:
+def _page_routes(review: Review, reviewer: str) -> APIRouter:
+    """Return the page and the files that it loads."""
     routes = APIRouter()
 
     @routes.get("/")
@@ -93,6 +101,13 @@ def _routes(review: Review, reviewer: str) -> APIRouter:
             raise HTTPException(404, "There is no such file.")
         content = files("vqpu.review").joinpath(name).read_bytes()
         return Response(content, media_type=_STATIC[name])
+
+    return routes
+
+
+def _sample_routes(review: Review) -> APIRouter:
+    """Return what waits in a queue, and what is known of one sample."""
+    routes = APIRouter()
 
     @routes.get("/api/queue/{queue}")
     def queue(
@@ -117,6 +132,13 @@ def _routes(review: Review, reviewer: str) -> APIRouter:
             "nearest": [neighbour._asdict() for neighbour in found.nearest],
         }
 
+    return routes
+
+
+def _picture_routes(review: Review) -> APIRouter:
+    """Return the pictures of samples and of their nearest training samples."""
+    routes = APIRouter()
+
     @routes.get("/picture/{place}")
     def picture(place: Place) -> Response:
         return _picture(review.viewer.picture(_checked(review, place)))
@@ -124,6 +146,13 @@ def _routes(review: Review, reviewer: str) -> APIRouter:
     @routes.get("/neighbour/{sample}")
     def neighbour(sample: Place) -> Response:
         return _picture(review.viewer.neighbour_picture(sample))
+
+    return routes
+
+
+def _standing_routes(review: Review) -> APIRouter:
+    """Return how the review stands, and what it says of a threshold."""
+    routes = APIRouter()
 
     @routes.get("/api/progress")
     def progress() -> dict[str, Any]:
@@ -133,14 +162,14 @@ def _routes(review: Review, reviewer: str) -> APIRouter:
     def threshold(
         log_odds: Annotated[float, Query(ge=-700, le=700, allow_inf_nan=False)] = 0.0,
     ) -> dict[str, Any]:
-        estimate = review.audit(log_odds)
-        audit = None
-        if estimate is not None:
-            audit = {
-                name: value._asdict() if isinstance(value, Interval) else value
-                for name, value in estimate._asdict().items()
-            }
-        return {**review.curve.at(log_odds), "audit": audit}
+        return {**review.curve.at(log_odds), "audit": _audit(review, log_odds)}
+
+    return routes
+
+
+def _decision_routes(review: Review) -> APIRouter:
+    """Return what takes decisions, and takes them back."""
+    routes = APIRouter()
 
     @routes.post("/api/decisions", status_code=201)
     def decide(new: NewDecision) -> dict[str, Any]:
@@ -206,6 +235,16 @@ def _progress(review: Review) -> dict[str, Any]:
         "n_decided": len(answers),
         **{answer: answers.count(answer) for answer in ("yes", "no", "unsure")},
         "n_items": len(review.items),
+    }
+
+
+def _audit(review: Review, log_odds: float) -> dict[str, Any] | None:
+    estimate = review.audit(log_odds)
+    if estimate is None:
+        return None
+    return {
+        name: value._asdict() if isinstance(value, Interval) else value
+        for name, value in estimate._asdict().items()
     }
 
 

@@ -17,9 +17,9 @@ from vqpu.errors import ParameterError
 from vqpu.rivals._classifier import LogisticClassifier
 from vqpu.rivals._logit import PooledLogit
 from vqpu.rivals._mixup import draw_mix
-from vqpu.rivals._recipes import MemberObjective, NetworkObjective, RiskRecipe
+from vqpu.rivals._recipes import Learner, MemberObjective, NetworkObjective, RiskRecipe
 from vqpu.rivals._training import WARMUP, LogitSettings, LogitTraining, MakeOptimizer, Trained
-from vqpu.training import Changing, Feed, History, WeightAverage
+from vqpu.training import Changing, Feed, History
 
 _CONCENTRATION = 6.0  # of the Beta distribution of mixup, as in the authors' code
 _WARMUP_ENTROPY_WEIGHT = 0.002  # likewise
@@ -93,19 +93,9 @@ class _DistPUObjective(MemberObjective):
     mixed with, and the next ones with them, until all are 1.
     """
 
-    def __init__(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        *,
-        alpha: float,
-        weights: Weights,
-        scores: Tensor,
-        max_steps: int,
-    ) -> None:
-        super().__init__(network, average, feeds)
-        self._alpha, self._weights, self._max_steps = alpha, weights, max_steps
+    def __init__(self, learner: Learner, *, alpha: float, weights: Weights, scores: Tensor) -> None:
+        super().__init__(learner)
+        self._alpha, self._weights, self._max_steps = alpha, weights, learner.max_steps
         self._scores = scores
 
     def member_loss(self, member: int, feed: Feed, step: int) -> Tensor:
@@ -159,21 +149,9 @@ class _DistPURecipe(RiskRecipe):
         super().__init__(risk, risk)
         self._alpha, self._weights, self._scores = alpha, weights, scores
 
-    def make_objective(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        max_steps: int,
-    ) -> NetworkObjective:
+    def make_objective(self, learner: Learner) -> NetworkObjective:
         return _DistPUObjective(
-            network,
-            average,
-            feeds,
-            alpha=self._alpha,
-            weights=self._weights,
-            scores=self._scores,
-            max_steps=max_steps,
+            learner, alpha=self._alpha, weights=self._weights, scores=self._scores
         )
 
 
@@ -245,7 +223,6 @@ class DistPUClassifier(LogisticClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_real("alpha", self.alpha, 0, 1, open_low=True, optional=True)
-        check_real("warmup", self.warmup, 0, 1, open_low=True, open_high=False)
         for name in ("entropy_weight", "mixup_weight", "mixed_entropy_weight", "weight_decay"):
             check_real(name, getattr(self, name), 0)
         check_choice("batches", self.batches, ("natural", "balanced"))

@@ -12,10 +12,15 @@ from torch.nn.functional import binary_cross_entropy_with_logits, normalize
 from vqpu.base._parameters import check_real
 from vqpu.base._seeding import Stream, torch_generator
 from vqpu.rivals._classifier import LogisticClassifier
-from vqpu.rivals._logit import PooledLogit
-from vqpu.rivals._recipes import MemberObjective, NetworkObjective, Recipe, misordered_share
+from vqpu.rivals._recipes import (
+    Learner,
+    MemberObjective,
+    NetworkObjective,
+    Recipe,
+    misordered_share,
+)
 from vqpu.rivals._training import WARMUP, LogitTraining, Trained
-from vqpu.training import Changing, Feed, History, WeightAverage
+from vqpu.training import Changing, Feed, History
 
 _PROTOTYPE_DECAY = 0.99
 _THRESHOLD_DECAY = 0.99
@@ -127,14 +132,8 @@ class _NcPURecipe(Recipe):
         self.memory = memory
         self.alignment_weight, self.label_decay = alignment_weight, label_decay
 
-    def make_objective(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        max_steps: int,  # noqa: ARG002
-    ) -> NetworkObjective:
-        return _NcPUObjective(network, average, feeds, self)
+    def make_objective(self, learner: Learner) -> NetworkObjective:
+        return _NcPUObjective(learner, self)
 
     def judge(self, positive: Tensor, unlabeled: Tensor) -> Tensor:
         return misordered_share(positive, unlabeled)
@@ -147,14 +146,8 @@ class _NcPURecipe(Recipe):
 class _NcPUObjective(MemberObjective):
     """Cross entropy by soft labels, and alignment with the averaged network's second view."""
 
-    def __init__(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        recipe: _NcPURecipe,
-    ) -> None:
-        super().__init__(network, average, feeds)
+    def __init__(self, learner: Learner, recipe: _NcPURecipe) -> None:
+        super().__init__(learner)
         self._recipe = recipe
 
     def member_loss(self, member: int, feed: Feed, step: int) -> Tensor:
@@ -253,7 +246,6 @@ class NcPUClassifier(LogisticClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_real("warmup", self.warmup, 0, 1, open_low=True, open_high=False)
         check_real("alignment_weight", self.alignment_weight, 0)
         check_real("label_decay", self.label_decay, 0, 1)
 

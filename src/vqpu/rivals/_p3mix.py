@@ -16,9 +16,15 @@ from vqpu.rivals._classifier import LogisticClassifier
 from vqpu.rivals._distpu import mean_entropy
 from vqpu.rivals._logit import PooledLogit
 from vqpu.rivals._mixup import Mix, draw_mix
-from vqpu.rivals._recipes import MemberObjective, NetworkObjective, Recipe, misordered_share
+from vqpu.rivals._recipes import (
+    Learner,
+    MemberObjective,
+    NetworkObjective,
+    Recipe,
+    misordered_share,
+)
 from vqpu.rivals._training import WARMUP, LogitTraining, Trained
-from vqpu.training import Changing, Feed, History, WeightAverage
+from vqpu.training import Changing, Feed, History
 
 _CONCENTRATION = 1.0  # of the Beta distribution of mixup
 
@@ -112,14 +118,8 @@ class _P3MixRecipe(Recipe):
         # What a checkpoint holds: the candidates of every member.
         self.candidates = torch.zeros(len(self._sets), self._count, dtype=torch.int64)
 
-    def make_objective(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        max_steps: int,  # noqa: ARG002
-    ) -> NetworkObjective:
-        return _P3MixObjective(network, average, feeds, self)
+    def make_objective(self, learner: Learner) -> NetworkObjective:
+        return _P3MixObjective(learner, self)
 
     def judge(self, positive: Tensor, unlabeled: Tensor) -> Tensor:
         return misordered_share(positive, unlabeled)
@@ -135,16 +135,10 @@ class _P3MixRecipe(Recipe):
 class _P3MixObjective(MemberObjective):
     """The loss of each member's batch, every sample mixed with its partner."""
 
-    def __init__(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        recipe: _P3MixRecipe,
-    ) -> None:
-        super().__init__(network, average, feeds)
+    def __init__(self, learner: Learner, recipe: _P3MixRecipe) -> None:
+        super().__init__(learner)
         self._recipe = recipe
-        self._epoch = feeds[0].batches.steps_per_epoch
+        self._epoch = self.feeds[0].batches.steps_per_epoch
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
         if step % self._epoch == 0:
@@ -247,7 +241,6 @@ class P3MixClassifier(LogisticClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_real("warmup", self.warmup, 0, 1, open_low=True, open_high=False)
         for name in ("lower", "upper"):
             check_real(name, getattr(self, name), 0, 1, open_high=False)
         if self.lower > self.upper:

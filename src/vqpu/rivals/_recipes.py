@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -28,21 +29,36 @@ def misordered_share(positive: Tensor, unlabeled: Tensor) -> Tensor:
     return torch.tensor(1 - holdout_auc(*arrays), dtype=torch.float64)
 
 
+class Learner(NamedTuple):
+    """A network that is about to be trained.
+
+    Attributes
+    ----------
+    network : PooledLogit
+    average : WeightAverage
+        Of its weights.
+    feeds : list of Feed
+        The batches, one for each member.
+    max_steps : int
+        Steps that it has at most; for terms of a loss that change with time.
+    """
+
+    network: PooledLogit
+    average: WeightAverage[PooledLogit]
+    feeds: list[Feed]
+    max_steps: int
+
+
 class NetworkObjective:
     """What is trained, and its weight average; a subclass adds ``loss``.
 
     Parameters
     ----------
-    network : PooledLogit
-    average : WeightAverage
-    feeds : list of Feed
-        One for each member.
+    learner : Learner
     """
 
-    def __init__(
-        self, network: PooledLogit, average: WeightAverage[PooledLogit], feeds: list[Feed]
-    ) -> None:
-        self.network, self.average, self.feeds = network, average, feeds
+    def __init__(self, learner: Learner) -> None:
+        self.network, self.average, self.feeds = learner[:3]
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss of step ``step`` and its named terms."""
@@ -89,20 +105,13 @@ class RiskObjective(MemberObjective):
 
     Parameters
     ----------
-    network, average, feeds
-        As in :class:`NetworkObjective`.
+    learner : Learner
     risk : callable
         Logits of P and of U in, scalar out.
     """
 
-    def __init__(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        risk: Risk,
-    ) -> None:
-        super().__init__(network, average, feeds)
+    def __init__(self, learner: Learner, risk: Risk) -> None:
+        super().__init__(learner)
         self._risk = risk
 
     def member_loss(self, member: int, feed: Feed, step: int) -> Tensor:
@@ -115,15 +124,9 @@ class RiskObjective(MemberObjective):
 class Recipe:
     """What is minimised and how a check is judged; here P against U, uncorrected."""
 
-    def make_objective(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        max_steps: int,  # noqa: ARG002 - for recipes whose terms change with time
-    ) -> NetworkObjective:
-        """Return what the loop minimises in at most ``max_steps`` steps."""
-        return CrossEntropyObjective(network, average, feeds)
+    def make_objective(self, learner: Learner) -> NetworkObjective:
+        """Return what the loop minimises in at most ``learner.max_steps`` steps."""
+        return CrossEntropyObjective(learner)
 
     def judge(self, positive: Tensor, unlabeled: Tensor) -> Tensor:
         """Return how bad a check is, by logits of samples that were not trained on."""
@@ -148,15 +151,9 @@ class RiskRecipe(Recipe):
     def __init__(self, risk: Risk, judged_by: Risk) -> None:
         self._risk, self._judged_by = risk, judged_by
 
-    def make_objective(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        max_steps: int,  # noqa: ARG002
-    ) -> NetworkObjective:
+    def make_objective(self, learner: Learner) -> NetworkObjective:
         """Return the risk as the loop minimises it."""
-        return RiskObjective(network, average, feeds, self._risk)
+        return RiskObjective(learner, self._risk)
 
     def judge(self, positive: Tensor, unlabeled: Tensor) -> Tensor:
         """Return the held-out risk."""

@@ -14,9 +14,9 @@ from vqpu.base._parameters import check_integer, check_real
 from vqpu.rivals._classifier import LogisticClassifier
 from vqpu.rivals._logit import PooledLogit
 from vqpu.rivals._nnpu import nnpu_risk, nnpu_step_loss
-from vqpu.rivals._recipes import MemberObjective, NetworkObjective, Recipe, RiskRecipe
+from vqpu.rivals._recipes import Learner, MemberObjective, NetworkObjective, Recipe, RiskRecipe
 from vqpu.rivals._training import WARMUP, LogitTraining, Trained
-from vqpu.training import Changing, Feed, History, WeightAverage
+from vqpu.training import Changing, Feed, History
 
 _FIRST_THRESHOLD, _LAST_THRESHOLD = 0.1, 1.0  # of hardness, as published for images
 _POSITIVE_TEMPERATURE = 1.0
@@ -99,14 +99,8 @@ class _RobustPURecipe(Recipe):
         # What a checkpoint holds: the weight that every sample has for every member.
         self.weights = torch.zeros(len(split.is_positive), split.n_members)
 
-    def make_objective(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        max_steps: int,
-    ) -> NetworkObjective:
-        return _SelfPacedObjective(network, average, feeds, self, max_steps)
+    def make_objective(self, learner: Learner) -> NetworkObjective:
+        return _SelfPacedObjective(learner, self)
 
     def judge(self, positive: Tensor, unlabeled: Tensor) -> Tensor:
         return nnpu_risk(positive, unlabeled, self._alpha)
@@ -126,17 +120,10 @@ class _RobustPURecipe(Recipe):
 class _SelfPacedObjective(MemberObjective):
     """The weighted cross entropy of each member."""
 
-    def __init__(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        recipe: _RobustPURecipe,
-        max_steps: int,
-    ) -> None:
-        super().__init__(network, average, feeds)
+    def __init__(self, learner: Learner, recipe: _RobustPURecipe) -> None:
+        super().__init__(learner)
         self._recipe = recipe
-        self._length = -(-max_steps // recipe.n_iterations)
+        self._length = -(-learner.max_steps // recipe.n_iterations)
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
         if step % self._length == 0:
@@ -220,7 +207,6 @@ class RobustPUClassifier(LogisticClassifier):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_real("alpha", self.alpha, 0, 1, open_low=True, optional=True)
-        check_real("warmup", self.warmup, 0, 1, open_low=True, open_high=False)
         check_integer("n_iterations", self.n_iterations, 1)
         check_real("temperature", self.temperature, 0, open_low=True)
 

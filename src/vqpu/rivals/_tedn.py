@@ -15,9 +15,9 @@ from vqpu.estimators._validation import check_parameters
 from vqpu.priors._posterior import best_bin_alpha
 from vqpu.rivals._classifier import LogisticClassifier
 from vqpu.rivals._logit import Floats, Indices, PooledLogit, balanced_cross_entropy
-from vqpu.rivals._recipes import CrossEntropyObjective, NetworkObjective, Recipe
+from vqpu.rivals._recipes import CrossEntropyObjective, Learner, NetworkObjective, Recipe
 from vqpu.rivals._training import WARMUP, LogitTraining, Trained
-from vqpu.training import OPTIMIZERS, Changing, Feed, History, WeightAverage
+from vqpu.training import OPTIMIZERS, Changing, Feed, History
 
 _MOMENTUM, _WEIGHT_DECAY = 0.9, 5e-4  # the authors', of SGD
 _SHORTEST_EPOCH = 20  # steps; with few samples a pass is too short to learn anything new
@@ -77,15 +77,9 @@ class CVIRRecipe(Recipe):
         self.alpha = torch.tensor(alpha, dtype=torch.float64)
         self.is_kept = torch.zeros(split.n_members, len(split.is_positive), dtype=torch.bool)
 
-    def make_objective(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        max_steps: int,  # noqa: ARG002
-    ) -> NetworkObjective:
+    def make_objective(self, learner: Learner) -> NetworkObjective:
         """Return the cross entropy with a selection at every epoch's first step."""
-        return _SelectingObjective(network, average, feeds, self)
+        return _SelectingObjective(learner, self)
 
     def judge(self, positive: Tensor, unlabeled: Tensor) -> Tensor:
         """Return the held-out loss, without the share that was found at the beginning."""
@@ -125,16 +119,10 @@ class CVIRRecipe(Recipe):
 class _SelectingObjective(CrossEntropyObjective):
     """Cross entropy on feeds that are chosen anew every epoch."""
 
-    def __init__(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        recipe: CVIRRecipe,
-    ) -> None:
-        super().__init__(network, average, feeds)
-        self._recipe, self._all_feeds = recipe, feeds
-        self._epoch = max(feeds[0].batches.steps_per_epoch, _SHORTEST_EPOCH)
+    def __init__(self, learner: Learner, recipe: CVIRRecipe) -> None:
+        super().__init__(learner)
+        self._recipe, self._all_feeds = recipe, self.feeds
+        self._epoch = max(self.feeds[0].batches.steps_per_epoch, _SHORTEST_EPOCH)
         self._has_chosen = False
 
     def loss(self, step: int) -> tuple[Tensor, dict[str, Tensor]]:
@@ -211,12 +199,11 @@ def alternate(
     return Alternated(Trained(result, result.state), alpha, first.history)
 
 
-def _check_parameters(estimator: LogisticClassifier, warmup: Any) -> None:
+def _check_parameters(estimator: LogisticClassifier) -> None:
     """Check what both methods have; SGD is the authors', so it is theirs alone."""
     parameters = estimator.get_params(deep=False)
     check_choice("optimizer", parameters.pop("optimizer"), ("auto", *OPTIMIZERS, "sgd"))
     check_parameters(parameters)
-    check_real("warmup", warmup, 0, 1, open_low=True, open_high=False)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -259,7 +246,7 @@ class CVIRClassifier(LogisticClassifier):
     warmup_history_: History = field(init=False)
 
     def _check_parameters(self) -> None:
-        _check_parameters(self, self.warmup)
+        _check_parameters(self)
         check_real("alpha", self.alpha, 0, 1, open_low=True, optional=True)
 
     def _train(self, training: LogitTraining) -> Trained:
@@ -321,7 +308,7 @@ class TEDnClassifier(LogisticClassifier):
     warmup_history_: History = field(init=False)
 
     def _check_parameters(self) -> None:
-        _check_parameters(self, self.warmup)
+        _check_parameters(self)
 
     def _train(self, training: LogitTraining) -> Trained:
         trained, self.alpha_, self.warmup_history_ = alternate(

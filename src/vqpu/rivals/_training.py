@@ -14,7 +14,7 @@ from vqpu.estimators._encoder import EncoderSpec, make_ensemble
 from vqpu.nn import Augmentation, fold_batch_norm
 from vqpu.priors._posterior import best_bin_alpha
 from vqpu.rivals._logit import Floats, Indices, LogitRule, PooledLogit, network_logits
-from vqpu.rivals._recipes import Recipe
+from vqpu.rivals._recipes import Learner, Recipe
 from vqpu.training import (
     OPTIMIZERS,
     CheckResult,
@@ -179,7 +179,7 @@ class LogitTraining(NamedTuple):
             self.context,
             Stage(
                 settings.title,
-                recipe.make_objective(network, average, feeds, max_steps),
+                recipe.make_objective(Learner(network, average, feeds, max_steps)),
                 optimizer,
                 FixedBudget() if to_the_end else StoppingRule("holdout-loss", patience),
                 average.averaged,

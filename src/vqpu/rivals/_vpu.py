@@ -14,9 +14,9 @@ from vqpu.base._parameters import check_real
 from vqpu.rivals._classifier import LogisticClassifier
 from vqpu.rivals._logit import LogitRule, PooledLogit
 from vqpu.rivals._mixup import draw_mix
-from vqpu.rivals._recipes import MemberObjective, NetworkObjective, Recipe
+from vqpu.rivals._recipes import Learner, MemberObjective, NetworkObjective, Recipe
 from vqpu.rivals._training import LogitTraining, Trained
-from vqpu.training import Feed, WeightAverage
+from vqpu.training import Feed
 
 _CONCENTRATION = 0.3  # of the Beta distribution of mixup, as in the authors' code
 
@@ -65,14 +65,8 @@ def mixup_consistency(mixed: Tensor, unlabeled: Tensor, share: float) -> Tensor:
 class _VPUObjective(MemberObjective):
     """Variational loss and mixup term of each member."""
 
-    def __init__(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        mixup_weight: float,
-    ) -> None:
-        super().__init__(network, average, feeds)
+    def __init__(self, learner: Learner, mixup_weight: float) -> None:
+        super().__init__(learner)
         self._mixup_weight = mixup_weight
 
     def member_loss(self, member: int, feed: Feed, step: int) -> Tensor:
@@ -93,14 +87,8 @@ class _VPURecipe(Recipe):
     def __init__(self, mixup_weight: float) -> None:
         self._mixup_weight = mixup_weight
 
-    def make_objective(
-        self,
-        network: PooledLogit,
-        average: WeightAverage[PooledLogit],
-        feeds: list[Feed],
-        max_steps: int,  # noqa: ARG002
-    ) -> NetworkObjective:
-        return _VPUObjective(network, average, feeds, self._mixup_weight)
+    def make_objective(self, learner: Learner) -> NetworkObjective:
+        return _VPUObjective(learner, self._mixup_weight)
 
     def judge(self, positive: Tensor, unlabeled: Tensor) -> Tensor:
         return variational_loss(positive, unlabeled)

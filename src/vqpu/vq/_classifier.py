@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -18,22 +18,11 @@ from torch import nn
 from vqpu.base._labels import PULabels, check_known_labels
 from vqpu.base._parameters import check_choice, check_real
 from vqpu.base._precision import resolve_precision
-from vqpu.base._seeding import choose_device
-from vqpu.base._source import ArraySource
-from vqpu.base.columns import Column, ColumnPlan
-from vqpu.errors import ModelFileError, ParameterError
+from vqpu.base.columns import ColumnPlan
 from vqpu.estimators._classifier import PUClassifier
-from vqpu.estimators._encoder import (
-    EncoderSpec,
-    blank_ensemble,
-    count_members,
-    resolve_augmentation,
-    resolve_dropout,
-)
-from vqpu.estimators._evidence import FitEvidence, Scored, gather_evidence
+from vqpu.estimators._evidence import FitEvidence
 from vqpu.estimators._findings import warn_of_failure
 from vqpu.estimators._fit import FitRequest, opened_fit, split_again, stop_reason
-from vqpu.estimators._reference import ColumnShares, Reference
 from vqpu.estimators._validation import (
     check_encoder,
     check_known_alpha,
@@ -41,44 +30,29 @@ from vqpu.estimators._validation import (
     check_prediction_data,
     check_training_data,
 )
-from vqpu.nn import Codebook, TableInputs
-from vqpu.priors._mixture import Cells, Interval, ends_of, shares_between
-from vqpu.priors._posterior import Posterior, positive_probability, theoretical_alpha
-from vqpu.training import (
-    ALONE,
-    SIGNALS,
-    Callback,
-    FitContext,
-    History,
-    Ranks,
-    resolve_optimizer,
-)
+from vqpu.nn import TableInputs
+from vqpu.priors._mixture import Interval
+from vqpu.priors._posterior import theoretical_alpha
+from vqpu.training import ALONE, Callback, FitContext, History, Ranks
 from vqpu.trees import TreeSizes
-from vqpu.vq._check import fold_network
-from vqpu.vq._clusters import Clusters
 from vqpu.vq._decision_rule import DECISIONS, DecisionRule, report_trouble
+from vqpu.vq._evidence import evidence_of_rounds
 from vqpu.vq._explanation import TreeExplainerMixin
-from vqpu.vq._network import Encodings, VQNetwork, blank_codebook
-from vqpu.vq._rounds import (
-    FitResult,
-    TrainRound,
-    VQSettings,
-    check_ranks,
-    run_rounds,
-    train_networks,
+from vqpu.vq._network import Encodings, VQNetwork
+from vqpu.vq._rounds import FitResult, TrainRound, run_rounds, train_networks
+from vqpu.vq._saved_model import (
+    RECORDS,
+    SAVED,
+    blank_network,
+    complete_older_model,
+    folded_network,
 )
-from vqpu.vq._time_limit import Freedom, within_seconds
-from vqpu.vq._tree_network import TreeNetwork, blank_tree_network
-from vqpu.vq._tree_rounds import (
-    TREES,
-    TreeRounds,
-    check_tree_variant,
-    is_trees,
-    tree_settings,
-)
+from vqpu.vq._settings import VQSettings, check_ranks, resolve_settings
+from vqpu.vq._time_limit import freedom_of, within_seconds
+from vqpu.vq._tree_network import TreeNetwork
+from vqpu.vq._tree_rounds import TreeRounds
+from vqpu.vq._tree_settings import TREES, check_tree_variant, is_trees
 from vqpu.vq._variant import Variant, named_parts, resolve_variant, with_variant
-
-_ROUNDS_OF_VECTORS, _ROUNDS_OF_IMAGES = 3, 2  # see results/rounds/summary.md
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -312,16 +286,8 @@ class VQKMeansClassifier(
     _dropout: float = field(init=False)
     _folded: VQNetwork | TreeNetwork = field(init=False)
 
-    _saved: ClassVar[tuple[str, ...]] = (
-        "n_features_in_", "input_shape_", "classes_", "network_", "history_", "best_check_",
-        "n_steps_", "stop_reason_", "n_members_", "n_holdout_", "cluster_centers_", "alpha_",
-        "theoretical_alpha_", "positive_share_", "holdout_projections_", "holdout_log_odds_",
-        "decision_rule_", "variant_", "_dropout",
-    )  # fmt: skip
-    _records: ClassVar[tuple[type, ...]] = (
-        History, DecisionRule, Clusters, Posterior, Variant, TreeSizes, TableInputs, Column,
-        ColumnPlan, FitEvidence, Interval, Cells, Reference, ColumnShares,
-    )  # fmt: skip
+    _saved: ClassVar[tuple[str, ...]] = SAVED
+    _records: ClassVar[tuple[type, ...]] = RECORDS
 
     def fit(
         self,
@@ -380,7 +346,7 @@ class VQKMeansClassifier(
         request.check()
         source, labels = check_training_data(self, X, y)
         known = check_known_labels(known_negatives, confirmed_positives, labels.is_positive)
-        settings = self._settings(source)
+        settings = resolve_settings(self, source)
         if ranks.size > 1:
             check_ranks(settings, labels.is_positive, ranks, self.max_seconds)
         with opened_fit(
@@ -390,7 +356,7 @@ class VQKMeansClassifier(
                 context,
                 settings,
                 self.max_seconds,
-                self._may_cut(settings),
+                freedom_of(settings, self.n_members, self.n_rounds),
                 partial(split_again, context, request, self.holdout),
             )
             if settings.trees is None:
@@ -418,27 +384,15 @@ class VQKMeansClassifier(
         """
         check_is_fitted(self)
         check_real("alpha", alpha, 0, 1, open_low=True)
-        rule = self.decision_rule_
-        if rule.decision != "posterior":
-            raise ParameterError(
-                f"The border of the decision {rule.decision!r} does not depend on alpha. Fit with "
-                "decision='posterior' to aim at another population."
-            )
-        before, aimed = rule.projection_posterior, rule.projection_posterior.aimed_at(float(alpha))
-        self.decision_rule_ = rule._replace(projection_posterior=aimed)
+        before, aimed = self.decision_rule_, self.decision_rule_.aimed_at(float(alpha))
+        shift = aimed.projection_posterior.intercept - before.projection_posterior.intercept
+        self.decision_rule_ = aimed
         self.alpha_, self.alpha_interval_ = float(alpha), (float(alpha), float(alpha))
-        shift = aimed.intercept - before.intercept
         self.holdout_log_odds_ = tuple(part + shift for part in self.holdout_log_odds_)
-        recall, called = (float((part > 0).mean()) for part in self.holdout_log_odds_)
-        self.positive_share_ = called
+        recall, self.positive_share_ = (float((part > 0).mean()) for part in self.holdout_log_odds_)
         if self.evidence_ is not None:
-            share = Interval(self.alpha_, *self.alpha_interval_)
-            reference = self.evidence_.reference
-            self.evidence_ = self.evidence_._replace(
-                alpha=share,
-                called=called,
-                recall=recall,
-                reference=None if reference is None else reference.shifted(shift),
+            self.evidence_ = self.evidence_.aimed_at(
+                self.alpha_, shift, called=self.positive_share_, recall=recall
             )
         return self
 
@@ -561,55 +515,6 @@ class VQKMeansClassifier(
         if is_trees(self.encoder):
             check_tree_variant(resolve_variant(self.variant))
 
-    def _settings(self, source: ArraySource) -> VQSettings:
-        """Resolve the parameters for the data of a fit."""
-        variant = resolve_variant(self.variant)
-        optimizer = resolve_optimizer(variant.optimizer, is_image=source.is_image)
-        decision = variant.decision if self.decision is None else self.decision
-        variant = replace(variant, optimizer=optimizer, decision=decision)
-        # A third round gains little on images and costs as much as the others.
-        default = _ROUNDS_OF_IMAGES if source.is_image else _ROUNDS_OF_VECTORS
-        n_members = count_members(self.n_members, source)
-        dropout = resolve_dropout(self.dropout, source)
-        spec = self._spec(source.sample_shape, variant, dropout, n_members)
-        precision = resolve_precision(
-            self.precision, choose_device(self.device), is_image=source.is_image
-        )
-        settings = VQSettings(
-            spec._replace(precision=precision),
-            variant,
-            self.codebook_size,
-            self.vector_dim,
-            resolve_augmentation(self.augment, source),
-            self.batch_size,
-            self.learning_rate,
-            self.max_steps,
-            self.max_epochs,
-            self.patience,
-            default if self.n_rounds is None else int(self.n_rounds),
-            shares=None if self.alpha is None else shares_between(*ends_of(self.alpha)),
-        )
-        if is_trees(self.encoder, None if source.is_image else variant):
-            return tree_settings(settings, source, self.n_members, self.n_rounds)
-        return settings
-
-    def _may_cut(self, settings: VQSettings) -> Freedom:
-        """Return what a time limit may take away: what the user did not ask for."""
-        needs_members = settings.variant.rounds == "leave-out" and settings.n_rounds > 1
-        return Freedom(self.n_members is None and not needs_members, self.n_rounds is None)
-
-    def _spec(
-        self, shape: tuple[int, ...], variant: Variant, dropout: float, n_members: int
-    ) -> EncoderSpec:
-        output_dim = variant.output_dim(self.vector_dim)
-        encoder = self.encoder
-        if encoder in ("auto", "network"):
-            encoder = variant.image_encoder if len(shape) == 3 else "mlp"
-        return EncoderSpec(
-            encoder, shape, output_dim, self.n_vectors, dropout, n_members,
-            inputs=self.table_inputs_,
-        )  # fmt: skip
-
     def _set_fitted(
         self,
         rounds: list[FitResult],
@@ -643,58 +548,15 @@ class VQKMeansClassifier(
         self.theoretical_alpha_ = theoretical_alpha(first.projections[0])
         self.positive_share_ = last.positive_share
         self.holdout_projections_, self.holdout_log_odds_ = last.projections, last.log_odds
-        of_unlabeled = last.decision_rule.among_unlabeled().held_out_log_odds(last.held_out)[1]
-        scored = Scored(
-            first.projections,
-            last.log_odds,
-            positive_probability(of_unlabeled),
-            context.split.without_confirmed(last.held_out.indices),
-            last.held_out.unlabeled.member_projections,
-            self._last_signal(),
-            context.split.keeps_apart,
-        )
-        self.evidence_ = gather_evidence(context.source, scored)
+        self.evidence_ = evidence_of_rounds(rounds, context, settings.variant.stopping_signal)
         if self.alpha is None:  # else it says what the data say, whatever the user said
             estimate = Interval(self.alpha_, *self.alpha_interval_)
             self.evidence_ = self.evidence_._replace(alpha=estimate)
 
-    def _last_signal(self) -> NDArray[np.float64]:
-        """Return the stopping signal at every check of the last round; more is better."""
-        signal, rounds = SIGNALS[self.variant_.stopping_signal], self.history_.rounds()
-        values = self.history_.column(signal.column)
-        return signal.sign * np.asarray(values[rounds.index(rounds[-1]) :], dtype=np.float64)
-
     def _blank_modules(self) -> dict[str, nn.Module]:
-        variant = self.variant_
-        variant.check()
-        codebook = blank_codebook(
-            self.codebook_size,
-            self.vector_dim,
-            encoding=variant.encoding,
-            moving_anchors=variant.anchors == "moving",
-        )
-        if hasattr(self, "tree_sizes_"):
-            return {"network_": self._blank_trees(codebook)}
-        spec = self._spec(self.input_shape_, variant, self._dropout, self.n_members_)
-        return {"network_": VQNetwork(blank_ensemble(spec), codebook, variant.encoding)}
-
-    def _blank_trees(self, codebook: Codebook) -> TreeNetwork:
-        if not isinstance(self.tree_sizes_, TreeSizes) or len(self.input_shape_) != 1:
-            raise ModelFileError(f"{self.tree_sizes_!r:.100} are no sizes of trees for a table.")
-        (n_features,) = self.input_shape_
-        return blank_tree_network(self.tree_sizes_, n_features, self.n_members_, codebook)
+        return {"network_": blank_network(self)}
 
     def _attach(self, modules: Mapping[str, Any], device: torch.device) -> None:
         self.network_, self._device = modules["network_"], device
-        if not hasattr(self, "max_steps_"):  # saved before there was one
-            self.max_steps_ = self.max_steps
-        if not hasattr(self, "alpha_interval_"):
-            self.alpha_interval_ = (0.0, 1.0)
-        if isinstance(self.network_, TreeNetwork):
-            self.network_.encoder.check()
-            self._folded: VQNetwork | TreeNetwork = self.network_
-            return
-        self._folded = fold_network(self.network_)
-        is_vectors = len(self.input_shape_) == 1
-        if is_vectors and self.encoder == "auto" and is_trees("auto", self.variant_):
-            self.encoder = "network"  # what "auto" meant when it was saved
+        self._folded = folded_network(self.network_)
+        complete_older_model(self)

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from vqpu.base._source import ArraySource
 from vqpu.base._split import Sets, Split
-from vqpu.errors import CollapsedCodesError, CollapsedCodesWarning, NoHiddenPositivesWarning
+from vqpu.errors import (
+    CollapsedCodesError,
+    CollapsedCodesWarning,
+    NoHiddenPositivesWarning,
+    ParameterError,
+)
 from vqpu.priors._posterior import (
     Posterior,
     best_bin_alpha,
@@ -128,6 +133,15 @@ class DecisionRule(NamedTuple):
         return self._replace(
             decision="posterior", projection_posterior=posterior._replace(intercept=intercept)
         )
+
+    def aimed_at(self, alpha: float) -> DecisionRule:
+        """Return the rule for a population with another share of positives."""
+        if self.decision != "posterior":
+            raise ParameterError(
+                f"The border of the decision {self.decision!r} does not depend on alpha. Fit with "
+                "decision='posterior' to aim at another population."
+            )
+        return self._replace(projection_posterior=self.projection_posterior.aimed_at(alpha))
 
     def _log_odds_of_places(self, places: Floats) -> Floats:
         return self.place_slope * (places - 0.5)

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from vqpu.base._seeding import Stream, derive_seed, seed_torch, torch_generator
 from vqpu.base._split import Split
-from vqpu.errors import ParameterError
-from vqpu.estimators._encoder import EncoderSpec, make_ensemble
-from vqpu.nn import Augmentation
+from vqpu.estimators._encoder import make_ensemble
 from vqpu.priors._mixture import Mixture, Shares, fit_mixture
 from vqpu.priors._posterior import (
     best_bin_alpha,
@@ -25,7 +23,6 @@ from vqpu.priors._posterior import (
 )
 from vqpu.training import (
     FitContext,
-    Ranks,
     RowMaker,
     Stage,
     StoppingRule,
@@ -35,39 +32,19 @@ from vqpu.training import (
     plan_budget,
     run_stage,
 )
-from vqpu.trees import GrowthSettings
 from vqpu.vq._check import Checker, encode_together, fold_network
 from vqpu.vq._clusters import find_clusters
 from vqpu.vq._decision_rule import DecisionRule, HeldOut, fit_decision_rule
 from vqpu.vq._known_labels import fit_known_rule
 from vqpu.vq._network import VQNetwork, draw_codebook
 from vqpu.vq._objective import VQObjective, make_optimizer
+from vqpu.vq._settings import VQSettings
 from vqpu.vq._tree_network import TreeNetwork
-from vqpu.vq._variant import Variant
 
 Floats = NDArray[np.float64]
 
 # Labelled positives with which best bin and the mixture count alike.
 _POSITIVES_OF_EVEN_WEIGHT = 50
-_FEWEST_OF_A_RANK = 8  # some are held out, and batch norm needs two in every part of a batch
-
-
-class VQSettings(NamedTuple):
-    """The classifier's parameters, resolved for the data of a fit."""
-
-    spec: EncoderSpec
-    variant: Variant
-    codebook_size: int
-    vector_dim: int
-    augmentation: Augmentation
-    batch_size: int
-    learning_rate: float
-    max_steps: int
-    max_epochs: int | None
-    patience: int
-    n_rounds: int
-    trees: GrowthSettings | None = None
-    shares: Shares | None = None  # what the user knows of alpha
 
 
 class FitResult(NamedTuple):
@@ -186,44 +163,6 @@ def run_rounds(
         log_odds = context.ranks.agreed_array(result.unlabeled_log_odds)
         this = this.following(settings.variant.rounds, log_odds)
     return finished
-
-
-def check_ranks(
-    settings: VQSettings, is_positive: NDArray[np.bool_], ranks: Ranks, max_seconds: float | None
-) -> None:
-    """Raise unless several processes can train together what the settings say.
-
-    Parameters
-    ----------
-    settings : VQSettings
-    is_positive : ndarray of bool, shape (n,)
-    ranks : Ranks
-    max_seconds : float or None
-        The classifier's parameter.
-    """
-    if max_seconds is not None:
-        raise ParameterError(
-            "max_seconds measures the speed of one process. Give max_steps with several instead."
-        )
-    if settings.trees is not None:
-        if settings.spec.n_members < ranks.size:
-            raise ParameterError(
-                f"{settings.spec.n_members} members of trees cannot be shared out to {ranks.size} "
-                "processes. Use at most one process a member."
-            )
-        return
-    if settings.batch_size % (2 * ranks.size):
-        raise ParameterError(
-            f"batch_size must be a multiple of {2 * ranks.size} for {ranks.size} processes, which "
-            f"take equal parts of both halves. Got {settings.batch_size} instead."
-        )
-    n_positive = int(is_positive.sum())
-    smaller = min(n_positive, len(is_positive) - n_positive)
-    if smaller < _FEWEST_OF_A_RANK * ranks.size:
-        raise ParameterError(
-            f"The smaller set has {smaller} samples, too few to be shared out to {ranks.size} "
-            "processes. Use fewer: one is quick with so few samples."
-        )
 
 
 def train_networks(

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from vqpu.persistence._checkpoints import CheckpointFolder, stored_value
 from vqpu.training import FitContext, take_step
-from vqpu.vq._rounds import Round, VQSettings, make_stage
+from vqpu.vq._rounds import Round, make_stage
+from vqpu.vq._settings import VQSettings
 from vqpu.vq._tree_rounds import TreeRounds
 
 _UNTIMED, _TIMED = 2, 5
@@ -44,6 +45,19 @@ class Freedom(NamedTuple):
 
     members: bool
     rounds: bool
+
+
+def freedom_of(settings: VQSettings, n_members: int | None, n_rounds: int | None) -> Freedom:
+    """Return what a time limit may take away.
+
+    Parameters
+    ----------
+    settings : VQSettings
+    n_members, n_rounds : int or None
+        The classifier's parameters; None: not asked for.
+    """
+    needs_members = settings.variant.rounds == "leave-out" and settings.n_rounds > 1
+    return Freedom(n_members is None and not needs_members, n_rounds is None)
 
 
 SplitFor = Callable[[int], FitContext]

@@ -6,16 +6,13 @@ import json
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from vqpu.base._seeding import Stream, derive_seed, torch_generator
 from vqpu.base._source import ArraySource
-from vqpu.base._sparse import SparseSource
 from vqpu.base._split import weight_of_negatives
 from vqpu.base._two_means import two_means_line
-from vqpu.errors import InputError, ParameterError
-from vqpu.estimators._encoder import MEMBERS
+from vqpu.errors import InputError
 from vqpu.nn import Codebook
 from vqpu.training import (
     CheckResult,
@@ -31,7 +28,6 @@ from vqpu.training import (
 from vqpu.trees import (
     Binned,
     Growth,
-    GrowthSettings,
     Task,
     TreeArrays,
     arrays_of_texts,
@@ -39,7 +35,8 @@ from vqpu.trees import (
 )
 from vqpu.vq._check import Measured, measure
 from vqpu.vq._network import Encodings, draw_codebook
-from vqpu.vq._rounds import Round, VQSettings, title_of
+from vqpu.vq._rounds import Round, title_of
+from vqpu.vq._settings import VQSettings
 from vqpu.vq._tree_checkpoints import resume_round, write_round
 from vqpu.vq._tree_network import Columns, TreeNetwork, build_tree_network, line_of_codes
 from vqpu.vq._variant import Variant
@@ -47,105 +44,7 @@ from vqpu.vq._variant import Variant
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
-TREES = "trees"
-_MOST_TREES, _FEWEST_TREES = 200, 80
-_ROUNDS = 2  # see results/encoders/summary.md
 _TREES_PER_CHECK = 10
-_RATE_OF_TREES = 50  # times the learning rate of Adam; with many samples up to three times that
-_VALUES_WORTH_THREADS = 1 << 12
-_MOST_COLUMNS_OF_A_TREE = 2048  # of a dense table: 20,000 columns would take minutes
-
-
-# What a form of the method may be with trees, which have no gradients.
-_POSSIBLE = {
-    "encoding": ("codes",),
-    "anchors": ("frozen",),
-    "codebook_update": ("follow", "none"),
-    "rounds": ("soft",),
-}
-
-
-def suits_trees(variant: Variant) -> bool:
-    """Return whether a form of the method can do without gradients.
-
-    Parameters
-    ----------
-    variant : Variant
-    """
-    return all(getattr(variant, name) in possible for name, possible in _POSSIBLE.items())
-
-
-def check_tree_variant(variant: Variant) -> None:
-    """Raise if a form of the method asks for gradients, which trees do not have.
-
-    Parameters
-    ----------
-    variant : Variant
-    """
-    for name, possible in _POSSIBLE.items():
-        if (value := getattr(variant, name)) not in possible:
-            allowed = " or ".join(map(repr, possible))
-            raise ParameterError(
-                f"encoder='trees' has no gradients to train codes or distributions with, so "
-                f"variant__{name} must be {allowed}. Got {value!r} instead."
-            )
-
-
-def growth_settings(
-    n_samples: int, n_features: int, learning_rate: float, *, is_sparse: bool = False
-) -> GrowthSettings:
-    """Return how trees are grown on so many samples: in small steps where there are few.
-
-    Parameters
-    ----------
-    n_samples, n_features : int
-    learning_rate : float
-        The estimator's.
-    is_sparse : bool
-        Columns of sparse matrices cost little, so that a tree may use them all.
-    """
-    n_leaves = int(np.clip(round(n_samples**0.5 / 5), 4, 24))
-    min_samples = int(np.clip(round(n_samples**0.5 / 4), 1, 20))
-    haste = float(np.clip((n_samples / 1_000) ** 0.4, 1.0, 3.0))
-    n_trees = int(np.clip(round(240 / haste), _FEWEST_TREES, _MOST_TREES))
-    is_large = n_samples * n_features >= _VALUES_WORTH_THREADS
-    threads = torch.get_num_threads() if is_large else 1
-    rate = _RATE_OF_TREES * learning_rate * haste
-    column_share = 1.0 if is_sparse else min(1.0, _MOST_COLUMNS_OF_A_TREE / n_features)
-    return GrowthSettings(rate, n_trees, n_leaves, min_samples, threads, column_share)
-
-
-def tree_settings(
-    settings: VQSettings, source: ArraySource, n_members: int | None, n_rounds: int | None
-) -> VQSettings:
-    """Return the settings of a fit for trees.
-
-    Parameters
-    ----------
-    settings : VQSettings
-        As for networks.
-    source : ArraySource
-    n_members, n_rounds : int or None
-        The estimator's parameters.
-    """
-    if source.is_image:
-        raise InputError(
-            f"encoder='trees' needs (n, d). Got samples of shape {source.sample_shape}."
-        )
-    members = MEMBERS if n_members is None else int(n_members)
-    trees = growth_settings(
-        len(source),
-        source.sample_shape[0],
-        settings.learning_rate,
-        is_sparse=isinstance(source, SparseSource),
-    )
-    epochs = trees.n_trees if settings.max_epochs is None else settings.max_epochs
-    return settings._replace(
-        spec=settings.spec._replace(n_members=members, dropout=0.0),
-        max_steps=min(settings.max_steps, epochs, trees.n_trees),
-        n_rounds=_ROUNDS if n_rounds is None else int(n_rounds),
-        trees=trees,
-    )
 
 
 class TreeRounds:
@@ -479,17 +378,3 @@ def _task(this: Round, seed: int, member: int) -> Task:
     order = np.argsort(rows)
     own = derive_seed(seed, Stream.MEMBER, member) % 2**31
     return Task(rows[order], target[order], weight[order], own)
-
-
-def is_trees(encoder: Any, variant: Variant | None = None) -> bool:
-    """Return whether the parameter ``encoder`` asks for trees.
-
-    Parameters
-    ----------
-    encoder : str or callable
-    variant : Variant or None
-        Of a fit on vectors, for which "auto" means trees if the form can do without gradients.
-    """
-    if not isinstance(encoder, str):
-        return False
-    return encoder == TREES or (encoder == "auto" and variant is not None and suits_trees(variant))
