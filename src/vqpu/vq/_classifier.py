@@ -138,7 +138,7 @@ class VQKMeansClassifier(
     vector_dim : int, default=64
         p, the dimension of vectors and codes.
     n_vectors : int, default=8
-        K for "mlp"; "conv" has as many vectors as its last feature map has places.
+        K for "mlp" and "linear"; "conv" has as many vectors as its last feature map has places.
     variant : {"default", "paper", "constant", "distribution"} or Variant, default="default"
         The form of the method: how codes are drawn and move, what decides, what stops; see
         :class:`vqpu.Variant` for its parts. Each is reached by one name as well:
