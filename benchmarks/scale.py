@@ -48,7 +48,7 @@ model, table, out, samples, first, step = sys.argv[1:]
 opened = open_model(model)
 parts = number_parts(cut_input(opened.input_format, table, samples=int(samples)), lambda p: [])
 def score(part, place):
-    found = score_here(opened, table, Reading(), Notes(), part)
+    found = score_here(opened, table, Reading(), Notes(), part=part)
     write_predictions(Path(out) / f"{place}.parquet", "id", found)
 score(parts[0], -1)  # loads modules
 print("ready", flush=True)

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from tests.command_line import run, run_json
-from tests.distributed.scored import N_ROWS, assert_same_but_drift, make_table_model
+from tests.distributed.scored import N_ROWS, assert_same_answers, make_table_model
 from vqpu.distributed import Scorer, check_parts, score
 from vqpu.distributed._ray import opened_cluster
 from vqpu.distributed._ray_scoring import RayEngine
@@ -50,7 +50,7 @@ def test_commands__on_ray__the_same(
     run(capsys, *common, "there.csv", "--engine", "ray")
     assert Path("there.csv").read_bytes() == Path("here.csv").read_bytes()
     rank = ["rank", made / "model", made / "files", "--top", 5]
-    assert_same_but_drift(run_json(capsys, *rank, "--engine", "ray"), run_json(capsys, *rank))
+    assert_same_answers(run_json(capsys, *rank, "--engine", "ray"), run_json(capsys, *rank))
 
 
 def test_ray_data__as_files(made: Path, cluster: Any, tmp_path: Path) -> None:

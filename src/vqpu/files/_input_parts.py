@@ -33,6 +33,8 @@ class InputPart(NamedTuple):
         Rows, where that is known without reading.
     first_row : int
         Number of the first row in the whole table.
+    y : list of int or None
+        Of ``files``: 1 where one has the positive label.
     """
 
     path: str
@@ -40,6 +42,7 @@ class InputPart(NamedTuple):
     row_groups: Sequence[int] | None = None
     n_rows: int | None = None
     first_row: int = 0
+    y: Sequence[int] | None = None
 
     def rows(self) -> dict[str, Any]:
         """Return which rows of its table it is, as readers take it."""
@@ -52,6 +55,7 @@ def cut_input(
     path: str | Path,
     *,
     files: Sequence[Path] | None = None,
+    y: Sequence[int] | None = None,
     samples: int | None = None,
 ) -> list[InputPart]:
     """Return the parts of an input, in its order.
@@ -65,6 +69,8 @@ def cut_input(
         Of the kind that the model takes.
     files : sequence of Path or None
         Of a folder: only these, in this order.
+    y : sequence of int or None
+        Of ``files``: 1 where one has the positive label.
     samples : int or None
         About how many a part has; None: 500,000 rows of a table or 1,024 files.
     """
@@ -80,9 +86,10 @@ def cut_input(
         files = find_images(path) if input_format.kind == "images" else find_texts(path)
     size = samples or FILES_PER_PART
     names = [str(file) for file in files]
+    some = [slice(start, start + size) for start in range(0, len(names), size)]
     return [
-        InputPart(str(path), names[start : start + size], n_rows=len(names[start : start + size]))
-        for start in range(0, len(names), size)
+        InputPart(str(path), names[cut], n_rows=len(names[cut]), y=None if y is None else [*y[cut]])
+        for cut in some
     ]
 
 
