@@ -7,11 +7,13 @@ import shutil
 import subprocess
 import sys
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import fsspec
 import numpy as np
 import pytest
 from filelock import FileLock
@@ -79,6 +81,68 @@ def test_predict__in_parts__the_same_bytes(
     assert "score_part" in cluster.calls
 
 
+@pytest.fixture
+def stored(made: Path) -> Iterator[str]:
+    """The files in a store that lives as long as this process."""
+    store = fsspec.filesystem("memory")
+    for name in ("rows.parquet", "files/0.csv", "files/1.csv", "files/2.csv"):
+        store.pipe(f"/tables/{name}", (made / name).read_bytes())
+    yield "memory://tables"
+    store.rm("/tables", recursive=True)
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "files", "files/*.csv"])
+def test_predict__from_a_store__the_same_bytes(
+    made: Path, stored: str, cluster: ThisProcess, tmp_path: Path, capsys: Capture, name: str
+) -> None:
+    here, there = tmp_path / "here.csv", tmp_path / "there.csv"
+    common = ["predict", made / "model"]
+    said = run_json(capsys, *common, made / name, "--out", here)
+    for store in (made.as_uri(), stored):
+        address = f"{store}/{name}"
+        for more in ([], RAY):
+            assert_same_answers(run_json(capsys, *common, address, "--out", there, *more), said)
+            assert there.read_bytes() == here.read_bytes()
+    written = RayEngine().write_parts(made / "model", address, Reading(), tmp_path / "out")
+    assert check_parts(tmp_path / "out")["rows"] == written.n_rows == N_ROWS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here.csv", "out", "there.csv"]
+
+
+def test_rank_and_evaluate__from_a_store__the_same(
+    made: Path, stored: str, cluster: ThisProcess, tmp_path: Path, capsys: Capture, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    labels = ["--label", "truth", "--positive", 1]
+    for command, more in (("rank", ["--top", 7]), ("evaluate", labels)):
+        said = run_json(capsys, command, made / "model", made / "rows.parquet", *more)
+        found = run_json(capsys, command, made / "model", f"{stored}/rows.parquet", *more, *RAY)
+        assert_same_answers(found, said)
+
+
+def test_store__changed_meanwhile_or_not_for_that__refused(
+    made: Path, stored: str, cluster: ThisProcess, tmp_path: Path, capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    common = ["predict", made / "model", f"{stored}/rows.parquet", *RAY, "--out"]
+    for out in ("s3://bucket/out", "s3://bucket/out.csv"):
+        assert "in a store, but" in run(capsys, *common, out, code=2)
+    inside = ["predict", made / "model", (made / "files").as_uri(), *RAY, "--out"]
+    assert "lies in" in run(capsys, *inside, made / "files" / "out", code=2)
+    scored = worker._scored
+
+    def change_after(*arguments: Any) -> Any:
+        found = scored(*arguments)
+        fsspec.filesystem("memory").rm("/tables/rows.parquet")
+        return found
+
+    monkeypatch.setattr(worker, "_scored", change_after)
+    said = run(capsys, *common, tmp_path / "out.csv", code=1)
+    assert said == (
+        f"vqpu: {stored}/rows.parquet was changed while it was scored: score it again.\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
 def test_rows_without_ids__numbered_through_all_files(
     made: Path, cluster: ThisProcess, tmp_path: Path, capsys: Capture
 ) -> None:
@@ -120,22 +184,33 @@ def test_part_without_rows__no_file(made: Path, cluster: ThisProcess, tmp_path: 
     assert parquet.read_table(out).num_rows == N_ROWS
 
 
-def test_input_changed_meanwhile__refused(
-    made: Path, cluster: ThisProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = shutil.copy(made / "rows.csv", tmp_path)
+@pytest.mark.parametrize("is_torn", [False, True])
+def test_input_changed_meanwhile__refused__and_nothing_hidden_stays(
+    made: Path, cluster: ThisProcess, tmp_path: Path, capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch, is_torn: bool,
+) -> None:  # fmt: skip
+    rows, out = tmp_path / "rows.parquet", tmp_path / "out"
+    shutil.copy(made / "rows.parquet", rows)
     scored = worker._scored
 
     def change_after(*arguments: Any) -> Any:
         found = scored(*arguments)
-        Path(rows).touch()
+        rows.write_bytes(b"torn") if is_torn else rows.touch()
         return found
 
     monkeypatch.setattr(worker, "_scored", change_after)
-    with pytest.raises(InputError, match="was changed while it was scored"):
-        RayEngine().write_parts(made / "model", rows, Reading(), tmp_path / "out")
+    common = ["predict", made / "model", rows, *RAY, "--out"]
+    said = run(capsys, *common, out, code=1)
+    assert said == (
+        f"vqpu: {rows} was changed while it was scored: score it again, into a new --out, and "
+        f"remove {out}.\n"
+    )
     with pytest.raises(InputError, match="not finished"):
-        check_parts(tmp_path / "out")
+        check_parts(out)
+    shutil.copy(made / "rows.parquet", rows)
+    said = run(capsys, *common, tmp_path / "out.csv", code=1)
+    assert said == f"vqpu: {rows} was changed while it was scored: score it again.\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "rows.parquet"]
 
 
 @pytest.mark.parametrize("words", [["no", "yes"], [0, 1]])

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from vqpu.base._parameters import check_integer
 from vqpu.distributed._part_files import read_part
@@ -31,6 +32,7 @@ from vqpu.files._input_streams import WHOLE, open_input
 from vqpu.files._models import OpenedModel, model_digest, open_model
 from vqpu.files._prediction import Written
 from vqpu.files._scoring import Predictions
+from vqpu.files.readers._stores import as_place, check_no_store, status_of
 
 
 class RayEngine(NamedTuple):
@@ -74,7 +76,11 @@ class RayEngine(NamedTuple):
         name = hashlib.sha256(json.dumps(plan.identity).encode()).hexdigest()[:16]
         folder = Path(self.folder).resolve() / f".vqpu-{name}.parts"
         with opened_folder(folder, plan.identity, is_ours=True):
-            records = self._score_all(plan, folder)
+            try:
+                records = self._score_all(plan, folder)
+            except _ChangedInputError as error:
+                remove(folder)  # no later job is this one: its parts would stay for ever
+                raise InputError(f"{error}: score it again.") from error
             _add_counts(records, notes, watch)
             for record in records:
                 if record["rows"]:
@@ -100,7 +106,12 @@ class RayEngine(NamedTuple):
         folder = Path(out).resolve()
         with opened_folder(folder, plan.identity, is_ours=False):
             (folder / MANIFEST).unlink(missing_ok=True)
-            records = self._score_all(plan, folder)
+            try:
+                records = self._score_all(plan, folder)
+            except _ChangedInputError as error:
+                raise InputError(
+                    f"{error}: score it again, into a new --out, and remove {out}."
+                ) from error
             sums = {
                 name: sum(record[name] for record in records)
                 for name in ("rows", "n_positive", "n_broken")
@@ -143,6 +154,7 @@ class RayEngine(NamedTuple):
                 tasks = [(job, index, list(parts[index])) for index in missing]
                 for place, record in cluster.results(score_part, tasks):
                     if "refused" in record:
+                        plan.check_unchanged()  # which may be why
                         raise InputError(record["refused"])
                     index = missing[place]
                     # Where workers write elsewhere, nothing is here, or something older.
@@ -155,8 +167,12 @@ class RayEngine(NamedTuple):
         plan.check_unchanged()
         records = [record for record in found if record is not None]
         if not any(record["rows"] for record in records):
-            raise InputError(f"{plan.path} has no rows.")
+            raise InputError(f"{as_place(plan.path)} has no rows.")
         return records
+
+
+class _ChangedInputError(InputError):
+    """An input that is another than at the start; the message is the beginning of a sentence."""
 
 
 class _Plan(NamedTuple):
@@ -200,12 +216,10 @@ class _Plan(NamedTuple):
         """Raise if the input is another than at the start: parts of two states are no result."""
         try:
             is_same = _input_digest(self.parts) == self.identity["input"]
-        except OSError:  # a file is gone
+        except (OSError, InputError):  # a file is gone
             is_same = False
         if not is_same:
-            raise InputError(
-                f"{self.path} was changed while it was scored: score it again, into a new --out."
-            )
+            raise _ChangedInputError(f"{as_place(self.path)} was changed while it was scored")
 
     def job(self, folder: Path) -> Job:
         return Job(
@@ -252,8 +266,8 @@ def _input_digest(parts: Sequence[InputPart]) -> str:
     for part in parts:
         found.update(json.dumps(part).encode())
         for file in part.files or [part.path]:
-            status = os.stat(file)
-            found.update(f"{status.st_size} {status.st_mtime_ns} ".encode())
+            size, changed = status_of(file)
+            found.update(f"{size} {changed} ".encode())
     return found.hexdigest()
 
 
@@ -274,12 +288,19 @@ def check_parts_folder(out: str | Path, path: str | Path, model: str | Path) -> 
     path, model : path
         The input and the model, which take no further file.
     """
+    check_no_store(out)
     place = Path(out).resolve()
-    for given in map(Path, (path, model)):
+    for given in map(_local, (path, model)):
         if given.is_dir() and place.is_relative_to(given.resolve()):
             raise UsageError(f"{out} lies in {given}, which is read. Choose another --out.")
     if place.exists() and not place.is_dir():
         raise OutputError(f"{out} is a file. Parts go into a folder: choose another --out.")
+
+
+def _local(path: str | Path) -> Path:
+    """Return a path of this machine, also where it is given as an address."""
+    inner = urlsplit(str(path))
+    return Path(unquote(inner.path) if inner.scheme == "file" else path)
 
 
 def score(

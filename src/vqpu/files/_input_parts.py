@@ -10,6 +10,7 @@ from vqpu.errors import InputError
 from vqpu.files import find_images
 from vqpu.files._input_format import InputFormat
 from vqpu.files.readers._samples import table_ending, table_parts
+from vqpu.files.readers._stores import Place, address_of, as_place
 from vqpu.files.readers._tablefiles import ParquetFile, open_table, stream
 from vqpu.files.readers._texts import find_texts
 
@@ -80,7 +81,7 @@ def cut_input(
             "tables, or take shares of it with --shard i/n."
         )
     if input_format.kind == "table":
-        tables = table_parts(path) or [Path(path)]
+        tables = table_parts(path) or [as_place(path)]
         return [part for table in tables for part in _cut_table(table, samples or ROWS_PER_PART)]
     if files is None:
         files = find_images(path) if input_format.kind == "images" else find_texts(path)
@@ -93,19 +94,20 @@ def cut_input(
     ]
 
 
-def _cut_table(path: Path, most: int) -> Iterator[InputPart]:
+def _cut_table(path: Place, most: int) -> Iterator[InputPart]:
+    address = address_of(path)
     if table_ending(path) != ".parquet":
-        yield InputPart(str(path))
+        yield InputPart(address)
         return
     table = open_table(path)
     assert isinstance(table, ParquetFile)
     first, n_rows = 0, 0
     for place, rows in enumerate(table.group_rows):
         if n_rows and n_rows + rows > most:
-            yield InputPart(str(path), row_groups=(first, place), n_rows=n_rows)
+            yield InputPart(address, row_groups=(first, place), n_rows=n_rows)
             first, n_rows = place, 0
         n_rows += rows
-    yield InputPart(str(path), row_groups=(first, len(table.group_rows)), n_rows=n_rows)
+    yield InputPart(address, row_groups=(first, len(table.group_rows)), n_rows=n_rows)
 
 
 def count_rows(path: str) -> int:
