@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
 InputPath = Annotated[
     str,
-    typer.Argument(metavar="INPUT", help="Folder, array or table, of the kind that was fitted."),
+    typer.Argument(
+        metavar="INPUT",
+        help="Folder, array or table, of the kind that was fitted; a table also by an address in "
+        "an object store, such as s3://bucket/sales/.",
+    ),
 ]
 IdColumn = Annotated[
     str | None, typer.Option("--id", help="Column that names rows. Default: as in training.")

@@ -319,7 +319,8 @@ def score(
     Parameters
     ----------
     dataset : path or ray.data.Dataset
-        Files as of ``vqpu predict``, or a data set of Ray Data whose batches :class:`Scorer` takes.
+        Files as of ``vqpu predict``, tables also by an address such as ``s3://bucket/sales/``, or a
+        data set of Ray Data whose batches :class:`Scorer` takes.
     model : path
         A directory that all workers can read.
     out : path or None
