@@ -49,6 +49,7 @@ STUDIES = {
     "gan-forms": "studies.gan_forms.ITEM",
     "rival-forms": "studies.rival_forms.ITEM",
     "afhq-rank": "studies.afhq_rank.ITEM",
+    "world-sizes": "studies.world_sizes.ITEM",
 }
 _EVERY = PAPER_ITEMS | STUDIES
 

@@ -34,7 +34,7 @@ ALLOWED: dict[str, set[str]] = {
         "errors", "base", "scenarios", "nn", "persistence", "priors", "trees", "metrics",
         "training", "estimators", "features", "vq", "rivals",
     },
-    "distributed": {"", "errors", "base", "persistence", "training", "vq", "files"},
+    "distributed": {"", "errors", "base", "persistence", "training", "estimators", "vq", "files"},
     "datasets": {"errors", "base", "scenarios", "persistence", "files"},
     "report": {
         "errors", "base", "persistence", "priors", "training", "estimators", "vq", "rivals",

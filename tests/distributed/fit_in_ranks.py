@@ -8,8 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import signal
 import sys
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,9 @@ import numpy as np
 
 from tests.support import fast_classifier
 from vqpu.training import ALONE, Ranks, _loop, joined_ranks, was_restarted
+
+N_STEPS = 24  # two rounds of 12
+LONGEST_DELAY = 0.3  # seconds; a step with its check takes about as long
 
 
 def samples(*, are_images: bool) -> tuple[Any, Any]:
@@ -51,7 +56,7 @@ def fitted(ranks: Ranks, *, are_images: bool, **more: Any) -> Any:
 
 def compare(ranks: Ranks, folder: Path) -> dict[str, Any]:
     """Fit with a death, undisturbed, and alone without what depends on the parts of a batch."""
-    after_death = killed(ranks, folder, 6)
+    after_death = killed(ranks, folder, 0)
     pictures = [digest(fitted(ranks, are_images=True, random_state=0)) for _ in range(2)]
     plain: dict[str, Any] = {
         "are_images": False, "encoder": "linear", "dropout": 0.0, "n_members": 2, "random_state": 1,
@@ -81,29 +86,51 @@ def compare(ranks: Ranks, folder: Path) -> dict[str, Any]:
     }
 
 
-def killed(ranks: Ranks, folder: Path, at: int) -> dict[str, Any]:
-    """Fit with checkpoints; the second rank dies in a step of the first start."""
-    honest = _loop.take_step
+def killed(ranks: Ranks, folder: Path, seed: int) -> dict[str, Any]:
+    """Fit with checkpoints; in the first start one of the ranks dies at a random moment.
 
-    def deadly(objective: Any, optimizer: Any, step: int, *more: Any) -> Any:
-        if step == at and ranks.rank == 1 and not was_restarted():
-            os.kill(os.getpid(), signal.SIGKILL)
-        return honest(objective, optimizer, step, *more)
+    The moment is some time after a random step of the two rounds, whatever the speed of the machine
+    is, at the end of the fit at the latest: so that every fit has a death.
+    """
+    honest, rng = _loop.take_step, random.Random(seed)
+    doomed, at, delay = rng.randrange(2), rng.randrange(N_STEPS), rng.uniform(0, LONGEST_DELAY)
+    death = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGKILL))
+    death.daemon = True
+    n_taken = 0
 
-    place = folder / f"checkpoints-{at}"
+    def deadly(*arguments: Any) -> Any:
+        nonlocal n_taken
+        if n_taken == at and ranks.rank == doomed and not was_restarted():
+            death.start()
+        n_taken += 1
+        return honest(*arguments)
+
+    place = folder / f"checkpoints-{seed}"
     _loop.take_step = deadly  # type: ignore[assignment]
     try:
         model = fitted(ranks, are_images=True, random_state=0, checkpoint_dir=place)
     finally:
         _loop.take_step = honest
+    if death.is_alive():
+        death.join()
     return {"pictures": digest(model), "restarted": was_restarted()}
+
+
+def fit_once(folder: Path) -> None:
+    with joined_ranks() as ranks:
+        found = digest(fitted(ranks, are_images=True, random_state=0))
+    content = json.dumps({"pictures": found, "size": ranks.size})
+    (folder / f"once-{ranks.rank}.json").write_text(content)
 
 
 def main(folder: Path, what: str) -> None:
     warnings.simplefilter("ignore")
+    if what == "once":
+        fit_once(folder)
+        return
     with joined_ranks() as ranks:
-        name, _, at = what.partition("-")
-        found = compare(ranks, folder) if name == "compare" else killed(ranks, folder, int(at))
+        name, _, seed = what.partition("-")
+        found = compare(ranks, folder) if name == "compare" else killed(ranks, folder, int(seed))
     (folder / f"{what}-{ranks.rank}.json").write_text(json.dumps(found))
 
 

@@ -6,11 +6,14 @@ import json
 import shutil
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import fsspec
 import numpy as np
 import pytest
 from filelock import FileLock
@@ -20,7 +23,7 @@ from tests.command_line import read_csv, run, run_json
 from tests.distributed.scored import (
     N_ROWS,
     ThisProcess,
-    assert_same_but_drift,
+    assert_same_answers,
     make_image_model,
     use_this_process,
 )
@@ -29,11 +32,12 @@ from vqpu.distributed import _worker as worker
 from vqpu.distributed._part_files import read_part, write_part
 from vqpu.distributed._ray import _check_address, _check_joined
 from vqpu.distributed._ray_scoring import RayEngine
-from vqpu.errors import EngineError, InputError, OutputError, UsageError
+from vqpu.errors import BrokenImageWarning, EngineError, InputError, OutputError, UsageError
 from vqpu.files._engine import Reading
 from vqpu.files._input_format import INPUT_FILE
 from vqpu.files._input_parts import cut_input
 from vqpu.files._models import open_model
+from vqpu.files._prediction import predict_file
 from vqpu.files._scoring import Predictions
 
 Capture = pytest.CaptureFixture[str]
@@ -67,6 +71,68 @@ def test_predict__in_parts__the_same_bytes(
     assert there.read_bytes() == here.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here.csv", "there.csv"]
     assert "score_part" in cluster.calls
+
+
+@pytest.fixture
+def stored(made: Path) -> Iterator[str]:
+    """The files in a store that lives as long as this process."""
+    store = fsspec.filesystem("memory")
+    for name in ("rows.parquet", "files/0.csv", "files/1.csv", "files/2.csv"):
+        store.pipe(f"/tables/{name}", (made / name).read_bytes())
+    yield "memory://tables"
+    store.rm("/tables", recursive=True)
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "files", "files/*.csv"])
+def test_predict__from_a_store__the_same_bytes(
+    made: Path, stored: str, cluster: ThisProcess, tmp_path: Path, capsys: Capture, name: str
+) -> None:
+    here, there = tmp_path / "here.csv", tmp_path / "there.csv"
+    common = ["predict", made / "model"]
+    said = run_json(capsys, *common, made / name, "--out", here)
+    for store in (made.as_uri(), stored):
+        address = f"{store}/{name}"
+        for more in ([], RAY):
+            assert_same_answers(run_json(capsys, *common, address, "--out", there, *more), said)
+            assert there.read_bytes() == here.read_bytes()
+    written = RayEngine().write_parts(made / "model", address, Reading(), tmp_path / "out")
+    assert check_parts(tmp_path / "out")["rows"] == written.n_rows == N_ROWS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["here.csv", "out", "there.csv"]
+
+
+def test_rank_and_evaluate__from_a_store__the_same(
+    made: Path, stored: str, cluster: ThisProcess, tmp_path: Path, capsys: Capture, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    labels = ["--label", "truth", "--positive", 1]
+    for command, more in (("rank", ["--top", 7]), ("evaluate", labels)):
+        said = run_json(capsys, command, made / "model", made / "rows.parquet", *more)
+        found = run_json(capsys, command, made / "model", f"{stored}/rows.parquet", *more, *RAY)
+        assert_same_answers(found, said)
+
+
+def test_store__changed_meanwhile_or_not_for_that__refused(
+    made: Path, stored: str, cluster: ThisProcess, tmp_path: Path, capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    common = ["predict", made / "model", f"{stored}/rows.parquet", *RAY, "--out"]
+    for out in ("s3://bucket/out", "s3://bucket/out.csv"):
+        assert "in a store, but" in run(capsys, *common, out, code=2)
+    inside = ["predict", made / "model", (made / "files").as_uri(), *RAY, "--out"]
+    assert "lies in" in run(capsys, *inside, made / "files" / "out", code=2)
+    scored = worker._scored
+
+    def change_after(*arguments: Any) -> Any:
+        found = scored(*arguments)
+        fsspec.filesystem("memory").rm("/tables/rows.parquet")
+        return found
+
+    monkeypatch.setattr(worker, "_scored", change_after)
+    said = run(capsys, *common, tmp_path / "out.csv", code=1)
+    assert said == (
+        f"vqpu: {stored}/rows.parquet was changed while it was scored: score it again.\n"
+    )
+    assert not list(tmp_path.iterdir())
 
 
 def test_rows_without_ids__numbered_through_all_files(
@@ -110,22 +176,33 @@ def test_part_without_rows__no_file(made: Path, cluster: ThisProcess, tmp_path: 
     assert parquet.read_table(out).num_rows == N_ROWS
 
 
-def test_input_changed_meanwhile__refused(
-    made: Path, cluster: ThisProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = shutil.copy(made / "rows.csv", tmp_path)
+@pytest.mark.parametrize("is_torn", [False, True])
+def test_input_changed_meanwhile__refused__and_nothing_hidden_stays(
+    made: Path, cluster: ThisProcess, tmp_path: Path, capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch, is_torn: bool,
+) -> None:  # fmt: skip
+    rows, out = tmp_path / "rows.parquet", tmp_path / "out"
+    shutil.copy(made / "rows.parquet", rows)
     scored = worker._scored
 
     def change_after(*arguments: Any) -> Any:
         found = scored(*arguments)
-        Path(rows).touch()
+        rows.write_bytes(b"torn") if is_torn else rows.touch()
         return found
 
     monkeypatch.setattr(worker, "_scored", change_after)
-    with pytest.raises(InputError, match="was changed while it was scored"):
-        RayEngine().write_parts(made / "model", rows, Reading(), tmp_path / "out")
+    common = ["predict", made / "model", rows, *RAY, "--out"]
+    said = run(capsys, *common, out, code=1)
+    assert said == (
+        f"vqpu: {rows} was changed while it was scored: score it again, into a new --out, and "
+        f"remove {out}.\n"
+    )
     with pytest.raises(InputError, match="not finished"):
-        check_parts(tmp_path / "out")
+        check_parts(out)
+    shutil.copy(made / "rows.parquet", rows)
+    said = run(capsys, *common, tmp_path / "out.csv", code=1)
+    assert said == f"vqpu: {rows} was changed while it was scored: score it again.\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "rows.parquet"]
 
 
 @pytest.mark.parametrize("words", [["no", "yes"], [0, 1]])
@@ -175,11 +252,71 @@ def test_rank_and_evaluate__in_parts__the_same(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rank = ["rank", made / "model", made / "rows.parquet", "--top", 7]
-    assert_same_but_drift(run_json(capsys, *rank, *RAY), run_json(capsys, *rank))
+    assert_same_answers(run_json(capsys, *rank, *RAY), run_json(capsys, *rank))
     labels = ["--label", "truth", "--positive", 1]
     evaluate = ["evaluate", made / "model", made / "files", *labels]
-    assert_same_but_drift(run_json(capsys, *evaluate, *RAY), run_json(capsys, *evaluate))
+    assert_same_answers(run_json(capsys, *evaluate, *RAY), run_json(capsys, *evaluate))
     assert not list(tmp_path.iterdir())
+
+
+def moved_rows(made: Path, path: Path) -> None:
+    """Write rows that are not like those of training, some of them labelled."""
+    table = parquet.read_table(made / "rows.parquet")
+    place = table.schema.get_field_index("x1")
+    x1 = np.where(np.arange(N_ROWS) % 3 == 0, np.nan, table.column("x1").to_numpy() + 2)
+    parquet.write_table(table.set_column(place, "x1", [x1]), path, row_group_size=17)
+
+
+@pytest.mark.parametrize("samples", [1, 50, 120, 1000])
+def test_drift__in_parts__as_at_once_to_the_last_bit(
+    made: Path, cluster: ThisProcess, tmp_path: Path, capsys: Capture, samples: int
+) -> None:
+    moved_rows(made, tmp_path / "moved.parquet")
+    common = ["predict", made / "model", tmp_path / "moved.parquet", "--out"]
+    here = run_json(capsys, *common, tmp_path / "here.csv")["drift"]
+    assert here["level"] == "doubt"
+    assert "'x1'" in here["sentence"]
+    engine = RayEngine(samples=samples)
+    given = (made / "model", tmp_path / "moved.parquet", Reading(), tmp_path / "out")
+    for _ in range(2):  # the second time from the records alone
+        cluster.calls.clear()
+        found = engine.write_parts(*given).drift
+        assert found is not None
+        assert dict(found._asdict()) == here
+        assert check_parts(tmp_path / "out")["drift"] == here
+    assert not cluster.calls
+    found = predict_file(*given[:2], tmp_path / "there.csv", engine=engine).drift
+    assert found is not None
+    assert dict(found._asdict()) == here
+
+
+def test_drift__of_rank_and_evaluate__labelled_ones_left_out_as_at_once(
+    made: Path, pictures: Path, cluster: ThisProcess, tmp_path: Path, capsys: Capture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    moved_rows(made, tmp_path / "moved.parquet")
+    labels = ["--labels", pictures / "labels.csv", "--label", "kind", "--positive", "light"]
+    scenario = ["--scenario", "single-set"]
+    commands: list[list[object]] = [
+        ["rank", made / "model", "moved.parquet", "--top", 3],
+        ["evaluate", made / "model", "moved.parquet", *scenario],
+        ["evaluate", made / "model", "moved.parquet", "--label", "truth", "--positive", 1],
+        ["evaluate", pictures / "model", pictures / "pictures", *labels, "--skip-broken"],
+        [
+            "evaluate",
+            pictures / "model",
+            pictures / "pictures",
+            *labels,
+            "--skip-broken",
+            *scenario,
+        ],
+    ]
+    with warnings.catch_warnings(action="ignore", category=BrokenImageWarning):
+        said = [run_json(capsys, *command) for command in commands]
+    for command, here in zip(commands, said, strict=True):
+        assert_same_answers(run_json(capsys, *command, *RAY), here)
+    assert len({json.dumps(here["drift"]) for here in said[1:]}) == 4, "labels make a difference"
 
 
 @pytest.mark.filterwarnings("ignore::vqpu.errors.BrokenImageWarning")
@@ -190,13 +327,13 @@ def test_pictures__in_parts__the_same(
     predict = ["predict", pictures / "model", pictures / "pictures", "--out"]
     here = run_json(capsys, *predict, "here.jsonl")
     there = run_json(capsys, *predict, "there.jsonl", *RAY)
-    assert_same_but_drift(there, here)
+    assert_same_answers(there, here)
     assert Path("there.jsonl").read_bytes() == Path("here.jsonl").read_bytes()
     assert here["n_broken"] == 1
     labels = ["--labels", pictures / "labels.csv", "--label", "kind", "--positive", "light"]
     evaluate = ["evaluate", pictures / "model", pictures / "pictures", *labels]
     skipping = run_json(capsys, *evaluate, "--skip-broken")
-    assert_same_but_drift(run_json(capsys, *evaluate, "--skip-broken", *RAY), skipping)
+    assert_same_answers(run_json(capsys, *evaluate, "--skip-broken", *RAY), skipping)
     assert "07.png cannot be used" in run(capsys, *evaluate, *RAY, code=1)
 
 
@@ -206,7 +343,7 @@ def test_folder__parts_with_a_manifest(
     here, there = tmp_path / "here.parquet", tmp_path / "there"
     common = ["predict", made / "model", made / "rows.parquet", "--keep", "x1", "--out"]
     said = run_json(capsys, *common, here)
-    assert_same_but_drift(run_json(capsys, *common, there, *RAY), said)
+    assert_same_answers(run_json(capsys, *common, there, *RAY), said)
     manifest = check_parts(there)
     assert manifest["rows"] == N_ROWS == sum(part["rows"] for part in manifest["parts"])
     assert len(manifest["parts"]) == 4

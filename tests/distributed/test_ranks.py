@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from sklearn.linear_model import LogisticRegression
 
 from tests.command_line import QUICK, run, write_table
@@ -18,9 +20,11 @@ from vqpu.base._split import BalancedBatches
 from vqpu.distributed import fit
 from vqpu.distributed._launching import launch
 from vqpu.errors import EngineError, InputError, InputTypeError, ParameterError
-from vqpu.training import Ranks
+from vqpu.training import Ranks, joined_ranks
+from vqpu.training._joining import agreed_name
 from vqpu.training._ranks import RankBatches
 
+distributed: Any = torch.distributed  # which hides its stores from mypy
 SCRIPT = ["-m", "tests.distributed.fit_in_ranks"]
 
 
@@ -74,14 +78,44 @@ def test_ranks__one_killed__the_same_model_as_undisturbed(
 
 @pytest.mark.torture
 @pytest.mark.scale
-def test_ranks__20_killed__20_times_the_same_model(
-    compared: list[dict[str, Any]], tmp_path: Path
+@pytest.mark.parametrize("seed", range(20))
+def test_ranks__killed_at_20_random_moments__20_times_the_same_model(
+    compared: list[dict[str, Any]], tmp_path: Path, seed: int
 ) -> None:
-    for step in range(20):  # of two rounds of 12 steps, counted anew in each
-        (tmp_path / str(step)).mkdir()
-        found = launched(tmp_path / str(step), f"killed-{step % 12}")
-        assert [one["restarted"] for one in found] == [True, True]
-        assert {one["pictures"] for one in found} == {compared[0]["pictures"][0]}
+    found = launched(tmp_path, f"killed-{seed}")
+    assert [one["restarted"] for one in found] == [True, True]
+    assert {one["pictures"] for one in found} == {compared[0]["pictures"][0]}
+
+
+def test_start_after_a_death__no_word_of_the_dead_is_heard() -> None:
+    store, names = distributed.HashStore(), []
+    for _ in range(3):  # the first of every later start finds what those before it said
+        with ThreadPoolExecutor(3) as pool:
+            found = [pool.submit(agreed_name, store, rank, 3, seconds=60) for rank in (2, 0, 1)]
+        names.append({name.result() for name in found})
+    assert [len(name) for name in names] == [1, 1, 1]
+    assert len(set.union(*names)) == 3
+
+
+def test_start_after_a_death__one_does_not_come__one_sentence() -> None:
+    store = distributed.HashStore()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda rank: agreed_name(store, rank, 2, seconds=60), range(2)))
+    with pytest.raises(EngineError, match=r"Of 2 processes those of rank \[0\] did not come"):
+        agreed_name(store, 1, 2, seconds=0.2)
+
+
+def test_process_group_of_another__joined_and_left_as_it_is(monkeypatch: Any) -> None:
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    try:
+        with joined_ranks() as ranks:
+            assert ranks == Ranks(0, 1)
+        assert distributed.is_initialized()
+        monkeypatch.setattr(distributed, "get_backend_config", lambda: "cuda:nccl")
+        with pytest.raises(EngineError, match="backend 'cpu:gloo,cuda:nccl'"), joined_ranks():
+            pass
+    finally:
+        distributed.destroy_process_group()
 
 
 def test_batches_of_ranks__all_of_the_batch_and_nothing_twice() -> None:

@@ -6,12 +6,22 @@ import re
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from experiments.item import Record
 from experiments.methods import flat_parameters
 from experiments.runner import Request, read_item
-from experiments.studies import accuracy, gaussians, metrics, priors, rounds, study, tables
+from experiments.studies import (
+    accuracy,
+    gaussians,
+    metrics,
+    priors,
+    rounds,
+    study,
+    tables,
+    world_sizes,
+)
 from experiments.studies.tedn_rates import late_accuracy
 from vqpu import VQKMeansClassifier
 from vqpu.priors import PRIOR_METHODS
@@ -35,7 +45,7 @@ def test_study__defaults__are_the_ones_it_speaks_for() -> None:
     assert regrets[chosen] <= 1.0
 
 
-QUOTING = ["README.md", "docs/findings.md", "docs/results.md"]
+QUOTING = ["README.md", "docs/findings.md", "docs/results.md", "docs/scale.md"]
 QUOTED = re.compile(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", re.DOTALL)
 
 
@@ -160,6 +170,18 @@ def test_rounds__the_default__gains_on_average() -> None:
 
 def test_afhq_rank__published__99_of_the_top_100_are_cats() -> None:
     assert min(record.values["precision_at_100"] for record in records_of("afhq-rank")) >= 0.99
+
+
+@pytest.mark.parametrize("case", world_sizes.CASES)
+def test_world_sizes__same_batch__same_accuracy_within_what_seeds_differ_by(case: str) -> None:
+    found = {
+        size: world_sizes.accuracies(records_of("world-sizes"), case, size)
+        for size in world_sizes.SIZES
+    }
+    assert {len(values) for values in found.values()} == {3}
+    for values in found.values():
+        noise = np.sqrt((np.var(values, ddof=1) + np.var(found[1], ddof=1)) / 3)
+        assert abs(np.mean(values) - np.mean(found[1])) <= 2 * noise
 
 
 def test_gan_budgets__as_asked_but_for_what_is_named() -> None:

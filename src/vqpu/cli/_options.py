@@ -76,7 +76,11 @@ Overwrite = Annotated[
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
 InputPath = Annotated[
     str,
-    typer.Argument(metavar="INPUT", help="Folder, array or table, of the kind that was fitted."),
+    typer.Argument(
+        metavar="INPUT",
+        help="Folder, array or table, of the kind that was fitted; a table also by an address in "
+        "an object store, such as s3://bucket/sales/.",
+    ),
 ]
 InputFileColumn = Annotated[str, typer.Option(help="Its column of file names.")]
 InputIdColumn = Annotated[

@@ -23,7 +23,7 @@ _LOGGERS = (
     "torch.distributed.elastic.agent.server.api",
 )
 _THREADS, _SIGNALS = "OMP_NUM_THREADS", "TORCHELASTIC_SIGNALS_TO_HANDLE"  # the second by torch
-RESTARTS = 3  # after a killed process the first restart can fail
+RESTARTS = 3
 
 
 def launch(arguments: Sequence[str], processes: int, max_restarts: int = RESTARTS) -> None:

@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from vqpu.base._parameters import check_integer
 from vqpu.distributed._part_files import read_part
@@ -23,6 +24,7 @@ from vqpu.distributed._ray import Cluster, opened_cluster, require_ray
 from vqpu.distributed._scorer import Scorer
 from vqpu.distributed._worker import Job, count_part, score_part, versions
 from vqpu.errors import EngineError, InputError, OutputError, UsageError
+from vqpu.estimators._drift import DriftWatch, watch_drift
 from vqpu.files import Notes
 from vqpu.files._engine import Reading
 from vqpu.files._input_parts import InputPart, cut_input, number_parts
@@ -30,6 +32,7 @@ from vqpu.files._input_streams import WHOLE, open_input
 from vqpu.files._models import OpenedModel, model_digest, open_model
 from vqpu.files._prediction import Written
 from vqpu.files._scoring import Predictions
+from vqpu.files.readers._stores import as_place, check_no_store, status_of
 
 
 class RayEngine(NamedTuple):
@@ -54,21 +57,31 @@ class RayEngine(NamedTuple):
     samples: int | None = None
 
     def __call__(
-        self, model: OpenedModel, path: str | Path, reading: Reading, notes: Notes
+        self,
+        model: OpenedModel,
+        path: str | Path,
+        reading: Reading,
+        notes: Notes,
+        *,
+        watch: DriftWatch | None = None,
     ) -> Iterator[Predictions]:
         """Give the predictions for an input, in its order, once all parts are scored.
 
         Parameters
         ----------
-        model, path, reading, notes
+        model, path, reading, notes, watch
             As of :class:`vqpu.files._engine.Engine`.
         """
-        plan = self._plan(model, path, reading, ".arrow")
+        plan = self._plan(model, path, reading, ".arrow", is_watched=watch is not None)
         name = hashlib.sha256(json.dumps(plan.identity).encode()).hexdigest()[:16]
         folder = Path(self.folder).resolve() / f".vqpu-{name}.parts"
         with opened_folder(folder, plan.identity, is_ours=True):
-            records = self._score_all(plan, folder)
-            _add_notes(records, notes)
+            try:
+                records = self._score_all(plan, folder)
+            except _ChangedInputError as error:
+                remove(folder)  # no later job is this one: its parts would stay for ever
+                raise InputError(f"{error}: score it again.") from error
+            _add_counts(records, notes, watch)
             for record in records:
                 if record["rows"]:
                     yield from read_part(folder / record["file"], reading.keep)
@@ -87,21 +100,37 @@ class RayEngine(NamedTuple):
             A folder; one with some of the parts already is completed.
         """
         check_parts_folder(out, path, model)
-        opened = open_model(model)
-        plan, folder = self._plan(opened, path, reading, ".parquet"), Path(out).resolve()
+        opened, notes = open_model(model), Notes()
+        reading, watch = reading.for_drift(opened.input_format, path), watch_drift(opened.estimator)
+        plan = self._plan(opened, path, reading, ".parquet", is_watched=watch is not None)
+        folder = Path(out).resolve()
         with opened_folder(folder, plan.identity, is_ours=False):
             (folder / MANIFEST).unlink(missing_ok=True)
-            records = self._score_all(plan, folder)
+            try:
+                records = self._score_all(plan, folder)
+            except _ChangedInputError as error:
+                raise InputError(
+                    f"{error}: score it again, into a new --out, and remove {out}."
+                ) from error
             sums = {
                 name: sum(record[name] for record in records)
                 for name in ("rows", "n_positive", "n_broken")
             }
-            finish(folder, records, {**plan.identity, **sums})
-        notes = Notes()
-        _add_notes(records, notes)
-        return Written(sums["rows"], sums["n_positive"], sums["n_broken"], notes)
+            _add_counts(records, notes, watch)
+            drift = None if watch is None else watch.finding()
+            plain = None if drift is None else drift._asdict()
+            finish(folder, records, {**plan.identity, **sums, "drift": plain})
+        return Written(sums["rows"], sums["n_positive"], sums["n_broken"], notes, drift)
 
-    def _plan(self, model: OpenedModel, path: str | Path, reading: Reading, ending: str) -> _Plan:
+    def _plan(
+        self,
+        model: OpenedModel,
+        path: str | Path,
+        reading: Reading,
+        ending: str,
+        *,
+        is_watched: bool,
+    ) -> _Plan:
         require_ray()
         if self.workers is not None:
             check_integer("workers", self.workers, 1)
@@ -109,8 +138,10 @@ class RayEngine(NamedTuple):
             raise UsageError("--engine ray takes all samples: leave --shard out.")
         # Opened and not read: what does not fit is refused here as it is without an engine.
         open_input(model.input_format, path, **reading.options())
-        parts = cut_input(model.input_format, path, files=reading.files, samples=self.samples)
-        return _Plan.of(model, str(path), reading, parts, ending)
+        parts = cut_input(
+            model.input_format, path, files=reading.files, y=reading.y, samples=self.samples
+        )
+        return _Plan.of(model, str(path), reading, parts, ending, is_watched=is_watched)
 
     def _score_all(self, plan: _Plan, folder: Path) -> list[Record]:
         """Return the records of all parts, making those that are missing."""
@@ -123,6 +154,7 @@ class RayEngine(NamedTuple):
                 tasks = [(job, index, list(parts[index])) for index in missing]
                 for place, record in cluster.results(score_part, tasks):
                     if "refused" in record:
+                        plan.check_unchanged()  # which may be why
                         raise InputError(record["refused"])
                     index = missing[place]
                     # Where workers write elsewhere, nothing is here, or something older.
@@ -135,8 +167,12 @@ class RayEngine(NamedTuple):
         plan.check_unchanged()
         records = [record for record in found if record is not None]
         if not any(record["rows"] for record in records):
-            raise InputError(f"{plan.path} has no rows.")
+            raise InputError(f"{as_place(plan.path)} has no rows.")
         return records
+
+
+class _ChangedInputError(InputError):
+    """An input that is another than at the start; the message is the beginning of a sentence."""
 
 
 class _Plan(NamedTuple):
@@ -153,31 +189,37 @@ class _Plan(NamedTuple):
     reading: Reading
     parts: list[InputPart]
     ending: str
+    is_watched: bool
     identity: dict[str, str]
 
     @classmethod
     def of(
-        cls, model: OpenedModel, path: str, reading: Reading, parts: list[InputPart], ending: str
+        cls,
+        model: OpenedModel,
+        path: str,
+        reading: Reading,
+        parts: list[InputPart],
+        ending: str,
+        *,
+        is_watched: bool,
     ) -> _Plan:
         identity = {
             "versions": json.dumps(versions()),
             "model": model_digest(model.bundle.path),
             "input": _input_digest(parts),
-            "options": json.dumps(_plain(reading)),
+            "options": json.dumps({**_plain(reading), "is_watched": is_watched}),
             "form": ending,
         }
-        return cls(model, path, reading, parts, ending, identity)
+        return cls(model, path, reading, parts, ending, is_watched, identity)
 
     def check_unchanged(self) -> None:
         """Raise if the input is another than at the start: parts of two states are no result."""
         try:
             is_same = _input_digest(self.parts) == self.identity["input"]
-        except OSError:  # a file is gone
+        except (OSError, InputError):  # a file is gone
             is_same = False
         if not is_same:
-            raise InputError(
-                f"{self.path} was changed while it was scored: score it again, into a new --out."
-            )
+            raise _ChangedInputError(f"{as_place(self.path)} was changed while it was scored")
 
     def job(self, folder: Path) -> Job:
         return Job(
@@ -189,6 +231,7 @@ class _Plan(NamedTuple):
             _plain(self.reading),
             str(folder),
             self.ending,
+            self.is_watched,
         )
 
     def numbered(self, cluster: Cluster) -> Sequence[InputPart]:
@@ -210,9 +253,9 @@ class _Plan(NamedTuple):
 
 
 def _plain(reading: Reading) -> dict[str, Any]:
-    """Return how an input is read, as JSON takes it; without the share and the files."""
+    """Return how an input is read, as JSON takes it; without the share, the files and their y."""
     plain = reading._asdict()
-    del plain["shard"], plain["files"]
+    del plain["shard"], plain["files"], plain["y"]
     features = None if reading.features is None else str(reading.features)
     return {**plain, "features": features, "keep": list(reading.keep)}
 
@@ -223,15 +266,17 @@ def _input_digest(parts: Sequence[InputPart]) -> str:
     for part in parts:
         found.update(json.dumps(part).encode())
         for file in part.files or [part.path]:
-            status = os.stat(file)
-            found.update(f"{status.st_size} {status.st_mtime_ns} ".encode())
+            size, changed = status_of(file)
+            found.update(f"{size} {changed} ".encode())
     return found.hexdigest()
 
 
-def _add_notes(records: Sequence[Record], notes: Notes) -> None:
+def _add_counts(records: Sequence[Record], notes: Notes, watch: DriftWatch | None) -> None:
     for record in records:
         for column, kind, count, examples in record["notes"]:
             notes.add(column, kind, count, examples)
+        if watch is not None:
+            watch.add_counts(record["drift"])
 
 
 def check_parts_folder(out: str | Path, path: str | Path, model: str | Path) -> None:
@@ -243,12 +288,19 @@ def check_parts_folder(out: str | Path, path: str | Path, model: str | Path) -> 
     path, model : path
         The input and the model, which take no further file.
     """
+    check_no_store(out)
     place = Path(out).resolve()
-    for given in map(Path, (path, model)):
+    for given in map(_local, (path, model)):
         if given.is_dir() and place.is_relative_to(given.resolve()):
             raise UsageError(f"{out} lies in {given}, which is read. Choose another --out.")
     if place.exists() and not place.is_dir():
         raise OutputError(f"{out} is a file. Parts go into a folder: choose another --out.")
+
+
+def _local(path: str | Path) -> Path:
+    """Return a path of this machine, also where it is given as an address."""
+    inner = urlsplit(str(path))
+    return Path(unquote(inner.path) if inner.scheme == "file" else path)
 
 
 def score(
@@ -267,7 +319,8 @@ def score(
     Parameters
     ----------
     dataset : path or ray.data.Dataset
-        Files as of ``vqpu predict``, or a data set of Ray Data whose batches :class:`Scorer` takes.
+        Files as of ``vqpu predict``, tables also by an address such as ``s3://bucket/sales/``, or a
+        data set of Ray Data whose batches :class:`Scorer` takes.
     model : path
         A directory that all workers can read.
     out : path or None

@@ -18,12 +18,14 @@ from vqpu.distributed._part_files import write_part
 from vqpu.distributed._parts_folder import Record, part_path, read_record, write_record
 from vqpu.distributed._scorer import opened_once
 from vqpu.errors import InputError, VqpuError
+from vqpu.estimators._drift import watch_drift
 from vqpu.files import Notes
 from vqpu.files._engine import Reading, score_here
 from vqpu.files._input_parts import InputPart, count_rows
 from vqpu.files._models import OpenedModel, model_digest
 from vqpu.files._scoring import Predictions
 from vqpu.files._writers import write_predictions
+from vqpu.files.readers._stores import as_place
 
 
 def versions() -> dict[str, str]:
@@ -45,11 +47,13 @@ class Job(NamedTuple):
     model, model_digest : str
     input : str
     reading : dict
-        Of :class:`Reading`, without the share of samples and the files.
+        Of :class:`Reading`, without the share of samples, the files and their labels.
     out : str
         Folder of the parts.
     ending : {".arrow", ".parquet"}
         Parts to be gathered, or those of a result.
+    is_watched : bool
+        Whether records have counts of samples and scores, for drift.
     """
 
     versions: dict[str, str]
@@ -60,6 +64,7 @@ class Job(NamedTuple):
     reading: dict[str, Any]
     out: str
     ending: str
+    is_watched: bool = False
 
 
 class _RefusedError(VqpuError):
@@ -109,7 +114,7 @@ def _name(part: InputPart) -> str:
     if part.files is not None:
         return f"{len(part.files)} files from {part.files[0]}"
     groups = "" if part.row_groups is None else f", row groups from {part.row_groups[0]}"
-    return f"{part.path}{groups}"
+    return f"{as_place(part.path)}{groups}"
 
 
 def _ready_model(job: Job) -> OpenedModel:
@@ -140,13 +145,16 @@ def _listed(found: dict[str, str]) -> str:
 def _scored(job: Job, model: OpenedModel, index: int, part: InputPart) -> Record:
     notes, counts = Notes(), {"rows": 0, "n_positive": 0, "n_broken": 0}
     reading = Reading(**job.reading)
-    found = _counted(score_here(model, job.input, reading, notes, part), counts)
+    watch = watch_drift(model.estimator) if job.is_watched else None
+    scored = score_here(model, job.input, reading, notes, watch=watch, part=part)
+    found = _counted(scored, counts)
     first = next((one for one in found if len(one)), None)
     if first is not None:
         path = part_path(Path(job.out), index, job.ending)
         _write(path, model.input_format.name_column, chain([first], found), reading.keep)
     ending = None if first is None else job.ending  # no rows say which types a file would have
-    return write_record(Path(job.out), index, ending, {**counts, "notes": notes.to_plain()})
+    seen = {"notes": notes.to_plain(), "drift": None if watch is None else watch.counts()}
+    return write_record(Path(job.out), index, ending, {**counts, **seen})
 
 
 def _write(path: Path, name_column: str, found: Iterable[Predictions], keep: Sequence[str]) -> None:

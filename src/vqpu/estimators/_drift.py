@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ _MOST_NAMED = 3
 
 class DriftWatch:
     """Counts of new samples that pass by, beside those of training.
+
+    They are whole numbers, so that samples which are counted in parts, in any order, are told of as
+    those that were counted at once.
 
     Parameters
     ----------
@@ -45,7 +49,7 @@ class DriftWatch:
         self._reference, self._names, self._is_image = reference, names, is_image
         self._values = {} if plan is None else plan.values_by_column()
         self._n = self._n_called = 0
-        self._cells = np.zeros(len(reference.positives.n_unlabeled))
+        self._cells = np.zeros(len(reference.positives.n_unlabeled), np.int64)
         self._scores = _Sum(reference.scores)
         self._columns = None if reference.columns is None else _Sum(reference.columns)
 
@@ -74,6 +78,32 @@ class DriftWatch:
             if self._is_image:
                 rows = as_rows(ArraySource(rows), np.arange(len(rows)))
             self._columns.add(as_float32(rows))
+
+    def counts(self) -> dict[str, Any]:
+        """Return what was counted, ready for JSON."""
+        columns = None if self._columns is None else self._columns.to_plain()
+        return {
+            "n": self._n,
+            "n_called": self._n_called,
+            "cells": self._cells.tolist(),
+            "scores": self._scores.to_plain(),
+            "columns": columns,
+        }
+
+    def add_counts(self, counts: Mapping[str, Any]) -> None:
+        """Add what was counted of other samples for the same model.
+
+        Parameters
+        ----------
+        counts : mapping
+            Of :meth:`counts`.
+        """
+        self._n += counts["n"]
+        self._n_called += counts["n_called"]
+        self._cells += counts["cells"]
+        self._scores.add_plain(counts["scores"])
+        if self._columns is not None:
+            self._columns.add_plain(counts["columns"])
 
     def finding(self) -> Finding:
         """Return what moved: "ok" if nothing did, or there are too few samples to tell."""
@@ -137,7 +167,7 @@ class DriftWatch:
         return f"{shown_name} ({shares[0]:.0%} {where}, {shares[1]:.0%} then)"
 
     def _of_alpha(self) -> str:
-        cells = self._reference.positives._replace(n_unlabeled=self._cells)
+        cells = self._reference.positives._replace(n_unlabeled=self._cells.astype(np.float64))
         now, then = fit_mixture_of_cells(cells).shares.interval(), self._reference.alpha
         if now.low <= then.high and then.low <= now.high:
             return (
@@ -156,12 +186,20 @@ class _Sum:
 
     def __init__(self, then: ColumnShares) -> None:
         self.then = then
-        self._counts, self._missing = np.zeros(then.shares.shape), np.zeros(len(then.missing))
+        self._counts = np.zeros(then.shares.shape, np.int64)
+        self._missing = np.zeros(len(then.missing), np.int64)
 
     def add(self, rows: Floats) -> None:
-        found = self.then.of(rows)
-        self._counts += len(rows) * found.shares
-        self._missing += len(rows) * found.missing
+        counts, missing = self.then.counts_of(rows)
+        self._counts += counts
+        self._missing += missing
+
+    def to_plain(self) -> list[Any]:
+        return [self._counts.tolist(), self._missing.tolist()]
+
+    def add_plain(self, plain: list[Any]) -> None:
+        self._counts += plain[0]
+        self._missing += plain[1]
 
     def now(self, n: int) -> ColumnShares:
         return self.then._replace(shares=self._counts / n, missing=self._missing / n)

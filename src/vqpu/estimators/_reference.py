@@ -20,6 +20,7 @@ from vqpu.estimators._sampling import as_rows, n_columns_of, some
 from vqpu.priors._mixture import Cells, Interval, count_cells, fit_mixture_of_cells
 
 Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 VERSION = 1
 N_MARKS = 11
@@ -53,12 +54,27 @@ class ColumnShares(NamedTuple):
         rows : ndarray of shape (n, d)
             Of 32 bits; at least one. Missing values are at no mark, yet count as samples.
         """
-        found = np.empty(self.marks.shape)
+        counts, missing = self.counts_of(rows)
+        return self._replace(shares=counts / len(rows), missing=missing / len(rows))
+
+    def counts_of(self, rows: Floats) -> tuple[Counts, Counts]:
+        """Return how many rows are at every mark, and how many are missing.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, d)
+            As of :meth:`of`.
+
+        Returns
+        -------
+        tuple of ndarray of int64, shapes (d, 11) and (d,)
+        """
+        found = np.empty(self.marks.shape, np.int64)
         parts = zip(rows.T, self.marks, self.is_category, strict=True)
         for place, (column, marks, is_code) in enumerate(parts):
             counted = column[:, None] == marks if is_code else column[:, None] <= marks
-            found[place] = counted.mean(axis=0)
-        return self._replace(shares=found, missing=np.isnan(rows).mean(axis=0))
+            found[place] = counted.sum(axis=0)
+        return found, np.isnan(rows).sum(axis=0)
 
     def is_sound(self, n_columns: int) -> bool:
         """Whether the parts are those of so many columns; a file may say anything.

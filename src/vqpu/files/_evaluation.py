@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.errors import InputError, UsageError
-from vqpu.estimators._drift import watch_drift
+from vqpu.estimators._drift import DriftWatch, watch_drift
 from vqpu.files import Notes, read_label_file
 from vqpu.files._engine import Engine, Reading
 from vqpu.files._input_streams import LabeledInput, open_labeled_input
@@ -52,7 +51,7 @@ def evaluate_file(
     cells that are not as in training; ``features`` says where the extractor of a model on features
     lies now; ``engine`` scores in other processes, None in this one. Under "drift" stands the
     finding that says whether the samples, or with a scenario the unlabelled ones of them, are like
-    the unlabelled ones of training; None where an engine scores, or nothing was recorded.
+    the unlabelled ones of training; None where nothing was recorded of those.
     """
     if scenario is None and alpha is not None:
         raise UsageError("--alpha is for scores without negatives: give --scenario with it.")
@@ -67,30 +66,42 @@ def evaluate_file(
         label, positive, labels_file, file_column, on_broken, scenario is None, missing, features
     )
     notes = Notes() if notes is None else notes
-    watch = None
+    watch = watch_drift(model.estimator)
     if engine is None:
-        watch = watch_drift(model.estimator)
         chunks = open_labeled_input(model.input_format, input_path, labeled, notes=notes)
         predictions = predictions_of(
             model.estimator, chunks, watch=watch, y_is_truth=scenario is None
         )
     else:
-        predictions = _scored_elsewhere(engine, model, input_path, labeled, notes)
+        predictions = _scored_elsewhere(engine, model, input_path, labeled, notes, watch)
     scores = evaluate(predictions, scenario=scenario, alpha=alpha)
     return {**scores, "drift": None if watch is None else watch.finding()._asdict()}
 
 
 def _scored_elsewhere(
-    engine: Engine, model: OpenedModel, path: str | Path, given: LabeledInput, notes: Notes
+    engine: Engine,
+    model: OpenedModel,
+    path: str | Path,
+    given: LabeledInput,
+    notes: Notes,
+    watch: DriftWatch | None,
 ) -> Iterator[Predictions]:
     """Give the predictions of an engine with ``y``, those that a CSV names in its order."""
     given = given.checked(model.input_format, path)
-    reading = Reading(id_column="", missing=given.missing, features=given.features)
+    reading = _reading_of(given, model, path)
+    for part in engine(model, path, reading, notes, watch=watch):
+        yield _whole(part, given.on_broken)
+
+
+def _reading_of(given: LabeledInput, model: OpenedModel, path: str | Path) -> Reading:
+    reading = Reading(
+        id_column="",
+        missing=given.missing,
+        features=given.features,
+        y_is_truth=given.needs_truth,
+    )
     if model.input_format.kind == "table":
-        reading = reading._replace(label=given.label, positive=given.positive)
-        for part in engine(model, path, reading, notes):
-            yield _whole(part, given.on_broken)
-        return
+        return reading._replace(label=given.label, positive=given.positive)
     if model.input_format.kind == "array":
         raise UsageError("--engine ray takes no arrays: leave it out.")
     paths, y = read_label_file(
@@ -100,10 +111,7 @@ def _scored_elsewhere(
         given.file_column,
         str(given.label),
     )
-    start = 0
-    for part in engine(model, path, reading._replace(files=paths), notes):
-        yield replace(_whole(part, given.on_broken), y=y[start : start + len(part)])
-        start += len(part)
+    return reading._replace(files=paths, y=y.tolist())
 
 
 def _whole(part: Predictions, on_broken: str) -> Predictions:

@@ -10,6 +10,7 @@ from vqpu.errors import InputError
 from vqpu.files import find_images
 from vqpu.files._input_format import InputFormat
 from vqpu.files.readers._samples import table_ending, table_parts
+from vqpu.files.readers._stores import Place, address_of, as_place
 from vqpu.files.readers._tablefiles import ParquetFile, open_table, stream
 from vqpu.files.readers._texts import find_texts
 
@@ -33,6 +34,8 @@ class InputPart(NamedTuple):
         Rows, where that is known without reading.
     first_row : int
         Number of the first row in the whole table.
+    y : list of int or None
+        Of ``files``: 1 where one has the positive label.
     """
 
     path: str
@@ -40,6 +43,7 @@ class InputPart(NamedTuple):
     row_groups: Sequence[int] | None = None
     n_rows: int | None = None
     first_row: int = 0
+    y: Sequence[int] | None = None
 
     def rows(self) -> dict[str, Any]:
         """Return which rows of its table it is, as readers take it."""
@@ -52,6 +56,7 @@ def cut_input(
     path: str | Path,
     *,
     files: Sequence[Path] | None = None,
+    y: Sequence[int] | None = None,
     samples: int | None = None,
 ) -> list[InputPart]:
     """Return the parts of an input, in its order.
@@ -65,6 +70,8 @@ def cut_input(
         Of the kind that the model takes.
     files : sequence of Path or None
         Of a folder: only these, in this order.
+    y : sequence of int or None
+        Of ``files``: 1 where one has the positive label.
     samples : int or None
         About how many a part has; None: 500,000 rows of a table or 1,024 files.
     """
@@ -74,31 +81,33 @@ def cut_input(
             "tables, or take shares of it with --shard i/n."
         )
     if input_format.kind == "table":
-        tables = table_parts(path) or [Path(path)]
+        tables = table_parts(path) or [as_place(path)]
         return [part for table in tables for part in _cut_table(table, samples or ROWS_PER_PART)]
     if files is None:
         files = find_images(path) if input_format.kind == "images" else find_texts(path)
     size = samples or FILES_PER_PART
     names = [str(file) for file in files]
+    some = [slice(start, start + size) for start in range(0, len(names), size)]
     return [
-        InputPart(str(path), names[start : start + size], n_rows=len(names[start : start + size]))
-        for start in range(0, len(names), size)
+        InputPart(str(path), names[cut], n_rows=len(names[cut]), y=None if y is None else [*y[cut]])
+        for cut in some
     ]
 
 
-def _cut_table(path: Path, most: int) -> Iterator[InputPart]:
+def _cut_table(path: Place, most: int) -> Iterator[InputPart]:
+    address = address_of(path)
     if table_ending(path) != ".parquet":
-        yield InputPart(str(path))
+        yield InputPart(address)
         return
     table = open_table(path)
     assert isinstance(table, ParquetFile)
     first, n_rows = 0, 0
     for place, rows in enumerate(table.group_rows):
         if n_rows and n_rows + rows > most:
-            yield InputPart(str(path), row_groups=(first, place), n_rows=n_rows)
+            yield InputPart(address, row_groups=(first, place), n_rows=n_rows)
             first, n_rows = place, 0
         n_rows += rows
-    yield InputPart(str(path), row_groups=(first, len(table.group_rows)), n_rows=n_rows)
+    yield InputPart(address, row_groups=(first, len(table.group_rows)), n_rows=n_rows)
 
 
 def count_rows(path: str) -> int:

@@ -10,7 +10,7 @@ from vqpu.estimators._drift import watch_drift
 from vqpu.estimators._findings import Finding
 from vqpu.files import Notes
 from vqpu.files._engine import Engine, Reading, score_here
-from vqpu.files._input_streams import WHOLE, Shard, watched_label
+from vqpu.files._input_streams import WHOLE, Shard
 from vqpu.files._models import open_model
 from vqpu.files._scoring import Predictions, sorted_by_score
 from vqpu.files._writers import check_output, write_predictions
@@ -87,16 +87,10 @@ def predict_file(
     check_output(out, [input_path], model_path)
     model, notes = open_model(model_path), Notes()
     reading = Reading(shard, id_column, keep=keep, missing=missing, features=features)
-    counter, watch = _Counter(), None
-    if engine is None:
-        watch = watch_drift(model.estimator)
-        # So that labelled positives are not taken for a change of the unlabelled samples.
-        label = watched_label(model.input_format, input_path)
-        reading = reading._replace(label=label, positive=model.input_format.positive)
-        found = score_here(model, input_path, reading, notes, watch=watch)
-    else:
-        found = engine(model, input_path, reading, notes)
-    predictions = counter.watch(found)
+    reading = reading.for_drift(model.input_format, input_path)
+    counter, watch = _Counter(), watch_drift(model.estimator)
+    score: Engine = score_here if engine is None else engine
+    predictions = counter.watch(score(model, input_path, reading, notes, watch=watch))
     if sort:
         predictions = sorted_by_score(predictions, Path(out).resolve().parent)
     n_rows = write_predictions(out, model.input_format.name_column, predictions, keep)

@@ -108,13 +108,10 @@ def rank_file(
         missing=missing,
         features=features,
     )
-    watch = None
-    if engine is None:
-        # Where labelled positives are not told apart while scoring, nothing is said of drift.
-        watch = None if known or include_labeled else watch_drift(model.estimator)
-        predictions = score_here(model, input_path, reading, notes, watch=watch)
-    else:
-        predictions = engine(model, input_path, reading, notes)
+    # Where labelled positives are not told apart while scoring, nothing is said of drift.
+    watch = None if known or include_labeled else watch_drift(model.estimator)
+    score: Engine = score_here if engine is None else engine
+    predictions = score(model, input_path, reading, notes, watch=watch)
     if known:
         predictions = with_known(predictions, known)
     ranked = rank(predictions, top)._replace(notes=notes)

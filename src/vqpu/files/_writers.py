@@ -16,6 +16,7 @@ import numpy as np
 from vqpu.errors import InputError, MissingDependencyError, UsageError
 from vqpu.files import KeptColumn
 from vqpu.files._scoring import COLUMNS, Predictions
+from vqpu.files.readers._stores import check_no_store
 from vqpu.persistence._targets import check_target, writing
 
 ENDINGS = (".csv", ".parquet", ".jsonl")
@@ -36,6 +37,7 @@ _LOOKED_AT = 1 << 16
 
 def check_output(path: str | Path, inputs: Iterable[str | Path], model_path: str | Path) -> None:
     """Refuse, before any work, what cannot be written to, an input, and the model's directory."""
+    check_no_store(path)
     path = Path(path)
     check_target(path, ENDINGS, model_path=model_path)
     for given in map(Path, inputs):

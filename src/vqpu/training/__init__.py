@@ -8,6 +8,8 @@ from vqpu.training._history import CheckResult as CheckResult
 from vqpu.training._history import History as History
 from vqpu.training._history import Row as Row
 from vqpu.training._history import RowMaker as RowMaker
+from vqpu.training._joining import joined_ranks as joined_ranks
+from vqpu.training._joining import was_restarted as was_restarted
 from vqpu.training._loop import SCHEDULES as SCHEDULES
 from vqpu.training._loop import TrainingResult as TrainingResult
 from vqpu.training._loop import descend as descend
@@ -19,8 +21,6 @@ from vqpu.training._progress import progress_reporter as progress_reporter
 from vqpu.training._ranks import ALONE as ALONE
 from vqpu.training._ranks import Ranks as Ranks
 from vqpu.training._ranks import SharedCheckpoints as SharedCheckpoints
-from vqpu.training._ranks import joined_ranks as joined_ranks
-from vqpu.training._ranks import was_restarted as was_restarted
 from vqpu.training._snapshots import Changing as Changing
 from vqpu.training._stage import FitContext as FitContext
 from vqpu.training._stage import Stage as Stage

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -223,32 +222,3 @@ class SharedCheckpoints(CheckpointFolder):
         """Write a checkpoint, on the first rank."""
         if self._ranks.is_first:
             super().write(step, header, tensors)
-
-
-def under_torchrun() -> bool:
-    """Whether torch's launcher started this process as one of several."""
-    return "TORCHELASTIC_RUN_ID" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
-
-
-def was_restarted() -> bool:
-    """Whether torch's launcher starts this process again, after a death on this host."""
-    return int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
-
-
-@contextmanager
-def joined_ranks() -> Iterator[Ranks]:
-    """Join the processes that torch's launcher started; alone without it."""
-    if not under_torchrun():
-        yield ALONE
-        return
-    backend = "gloo"
-    if torch.cuda.is_available():
-        backend = "cpu:gloo,cuda:nccl"
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]) % torch.cuda.device_count())
-    torch.distributed.init_process_group(backend)
-    try:
-        ranks = Ranks(torch.distributed.get_rank(), torch.distributed.get_world_size())
-        yield ranks
-        torch.distributed.barrier()  # nobody leaves while another still has to be told something
-    finally:
-        torch.distributed.destroy_process_group()

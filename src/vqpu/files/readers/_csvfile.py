@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vqpu.errors import InputError
+from vqpu.files.readers._stores import Place, size_of
 from vqpu.files.readers._tablefiles import FEWEST_ROWS, check_width, unreadable
 
 # Longest line of a CSV file; pyarrow reads blocks of this size and refuses lines beyond one.
@@ -37,14 +38,14 @@ class CsvFile:
 
     Parameters
     ----------
-    path : Path
+    path : Path or StoredFile
     text : sequence of str
         Columns that are read as text.
     kinds : mapping of str
         Kinds of columns where they are known.
     """
 
-    def __init__(self, path: Path, text: Sequence[str], kinds: Mapping[str, str]) -> None:
+    def __init__(self, path: Place, text: Sequence[str], kinds: Mapping[str, str]) -> None:
         import pyarrow as pa
 
         self.path = path
@@ -123,7 +124,7 @@ class CsvFile:
 
     def _counted(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Give batches until a packed file has unpacked to more than it may."""
-        size, n_bytes = self.path.stat().st_size, 0
+        size, n_bytes = size_of(self.path), 0
         for batch in batches:
             n_bytes += batch.nbytes
             if n_bytes > max(_MOST_UNPACKED, _RATIO * size) and self._is_packed:
@@ -141,7 +142,7 @@ class CsvFile:
         from pyarrow import csv as arrow_csv
 
         return arrow_csv.open_csv(
-            str(self.path),
+            str(self.path) if isinstance(self.path, Path) else self.path.stream(),
             read_options=arrow_csv.ReadOptions(block_size=self._block, use_threads=False),
             parse_options=arrow_csv.ParseOptions(
                 delimiter=self._delimiter, newlines_in_values=True
@@ -155,11 +156,17 @@ class CsvFile:
         )
 
     def _read_start(self) -> bytes:
-        import pyarrow as pa
-
-        with pa.input_stream(str(self.path)) as file:  # unpacks by the ending
+        with self._stream() as file:
             start: bytes = file.read(CSV_BLOCK)
         return start
+
+    def _stream(self) -> Any:
+        """Open the file, unpacked by its ending."""
+        import pyarrow as pa
+
+        return (
+            pa.input_stream(str(self.path)) if isinstance(self.path, Path) else self.path.stream()
+        )
 
     def _check_first_line(self, start: bytes) -> list[str]:
         """Find the separator and return the names of columns, unless the file is no table."""

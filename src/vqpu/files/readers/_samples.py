@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from vqpu.base.columns._arrow import first_few as first_few
 from vqpu.errors import InputError, did_you_mean
+from vqpu.files.readers._stores import STORE_ENDINGS, Place, StoredFile, as_place, is_stored
 
 if TYPE_CHECKING:
     from vqpu.base.columns import ColumnPlan
@@ -126,6 +127,8 @@ def kind_of(path: str | Path) -> str:
         ...
     vqpu.errors.InputError: reviews.csv does not exist.
     """
+    if is_stored(path):
+        return _kind_in_store(StoredFile(str(path)))
     path = Path(path)
     if table_parts(path):
         return "table"
@@ -145,7 +148,24 @@ def kind_of(path: str | Path) -> str:
     )
 
 
-def table_ending(path: str | Path) -> str:
+def _kind_in_store(place: StoredFile) -> str:
+    if table_parts(place):
+        return "table"
+    if place.is_folder():
+        raise InputError(
+            f"{place} is no folder of tables alone ({', '.join(STORE_ENDINGS)}): of stores only "
+            "those are read. Copy other data to a file system first."
+        )
+    place.status()
+    if table_ending(place.name) not in STORE_ENDINGS:
+        raise InputError(
+            f"{place} cannot be read from a store: of those only {', '.join(STORE_ENDINGS)} are. "
+            "Copy it to a file system first."
+        )
+    return "table"
+
+
+def table_ending(path: str | Path | StoredFile) -> str:
     """Return the ending that says what a file is; that of a packed one is before it.
 
     Examples
@@ -153,13 +173,13 @@ def table_ending(path: str | Path) -> str:
     >>> table_ending("a.csv.gz"), table_ending("a.GZ")
     ('.csv', '.gz')
     """
-    endings = [ending.lower() for ending in Path(path).suffixes[-2:]]
+    endings = [ending.lower() for ending in as_place(path).suffixes[-2:]]
     if len(endings) == 2 and endings[1] in _PACKED and endings[0] in _PACKABLE:
         return endings[0]
     return endings[-1] if endings else ""
 
 
-def table_parts(path: str | Path) -> list[Path]:
+def table_parts(path: str | Path | StoredFile) -> list[Place]:
     """Return the tables in a folder, sorted; none if there are other files or folders in it.
 
     Names that begin with a point or an underscore, as writers of parts leave them, do not count.
@@ -169,25 +189,39 @@ def table_parts(path: str | Path) -> list[Path]:
     ----------
     path : path
     """
-    if "*" in os.path.basename(path) and not os.path.exists(path):
-        found = sorted(Path(path).parent.glob(Path(path).name))
-        are_tables = all(table_ending(part) in TABLE_ENDINGS for part in found)
-        return found if are_tables and len(found) <= _MOST_PARTS else []
+    path = as_place(path)
+    if isinstance(path, StoredFile):
+        inside = path.inside() if "*" in path.name or path.is_folder() else iter(())
+        return _only_tables(inside, STORE_ENDINGS)
+    if "*" in path.name and not os.path.exists(path):
+        return _only_tables(((part.name, part) for part in path.parent.glob(path.name)), hidden="")
     if not os.path.isdir(path):
         return []
-    parts: list[Path] = []
     with os.scandir(path) as entries:
-        for entry in entries:
-            if entry.name.startswith((".", "_")):
-                continue
-            if table_ending(entry.name) not in TABLE_ENDINGS or len(parts) == _MOST_PARTS:
-                return []
-            parts.append(Path(entry.path))
-    return sorted(parts)
+        return _only_tables((entry.name, Path(entry.path)) for entry in entries)
 
 
-def check_regular_file(path: Path) -> None:
+def _only_tables(
+    found: Iterable[tuple[str, Place]],
+    endings: Sequence[str] = TABLE_ENDINGS,
+    hidden: str = "._",
+) -> list[Place]:
+    """Return files by their names, sorted; none if some are no tables, or there are too many."""
+    parts: dict[str, Place] = {}
+    for name, place in found:
+        if name[0] in hidden:
+            continue
+        if table_ending(name) not in endings or len(parts) == _MOST_PARTS:
+            return []
+        parts[name] = place
+    return [parts[name] for name in sorted(parts)]
+
+
+def check_regular_file(path: Place) -> None:
     """Refuse what is missing, a folder, a pipe or a device: reading those fails or never ends."""
+    if isinstance(path, StoredFile):
+        path.status()
+        return
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError as error:

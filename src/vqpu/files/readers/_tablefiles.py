@@ -16,6 +16,7 @@ from vqpu.files.readers._samples import (
     table_ending,
     table_parts,
 )
+from vqpu.files.readers._stores import STORE_ENDINGS, Place, as_place, size_of
 
 MOST_COLUMNS = 20_000
 _BATCH_VALUES = 1 << 20
@@ -34,20 +35,22 @@ class TableFile(Protocol):
 
     Attributes
     ----------
-    path : Path
     schema : pyarrow.Schema
         Names and types as they are read at first; later batches may be text instead.
     """
 
-    path: Path
     schema: Any
+
+    @property
+    def path(self) -> Place:
+        """Where it lies."""
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
         """Yield record batches of the given columns with about ``rows`` rows."""
 
 
 def open_table(
-    path: str | Path,
+    path: str | Place,
     *,
     text: Sequence[str] = (),
     kinds: Mapping[str, str] | None = None,
@@ -66,14 +69,15 @@ def open_table(
     row_groups : range or None
         Of a Parquet file: only these of its row groups.
     """
-    path = Path(path)
+    path = as_place(path)
     parts = table_parts(path)
     if parts:
         return _Parts(path, [open_table(part, text=text, kinds=kinds) for part in parts])
     check_regular_file(path)
     ending = table_ending(path)
-    if ending not in TABLE_ENDINGS:
-        raise InputError(f"{path} is no table: expected one of {', '.join(TABLE_ENDINGS)}.")
+    endings = TABLE_ENDINGS if isinstance(path, Path) else STORE_ENDINGS
+    if ending not in endings:
+        raise InputError(f"{path} is no table: expected one of {', '.join(endings)}.")
     require_pyarrow()
     try:
         if row_groups is not None:
@@ -88,7 +92,7 @@ def open_table(
     return table
 
 
-def _opened(path: Path, ending: str, text: Sequence[str], kinds: Mapping[str, str]) -> TableFile:
+def _opened(path: Place, ending: str, text: Sequence[str], kinds: Mapping[str, str]) -> TableFile:
     from vqpu.files.readers._csvfile import CsvFile
     from vqpu.files.readers._excelfile import ExcelFile
     from vqpu.files.readers._jsonfile import JsonFile
@@ -97,6 +101,7 @@ def _opened(path: Path, ending: str, text: Sequence[str], kinds: Mapping[str, st
         return ParquetFile(path)
     if ending in (".csv", ".tsv"):
         return CsvFile(path, text, kinds)
+    assert isinstance(path, Path)  # of stores nothing else is read
     if ending == ".xlsx":
         return ExcelFile(path)
     return JsonFile(path) if ending == ".jsonl" else _FeatherFile(path)
@@ -119,7 +124,7 @@ def stream(table: TableFile, columns: Sequence[str], width: int) -> Iterator[Any
 
 
 @contextmanager
-def understood(path: Path) -> Iterator[None]:
+def understood(path: Place) -> Iterator[None]:
     """Turn what Arrow or Python say of values that a damaged file holds into one sentence."""
     import pyarrow as pa
 
@@ -134,7 +139,7 @@ def understood(path: Path) -> Iterator[None]:
 class _Parts:
     """Several files with the same columns, one after the other."""
 
-    def __init__(self, path: Path, tables: Sequence[TableFile]) -> None:
+    def __init__(self, path: Place, tables: Sequence[TableFile]) -> None:
         self.path, self._tables = path, tables
         self.schema = tables[0].schema
         names = set(self.schema.names)
@@ -163,11 +168,11 @@ class ParquetFile:
         Rows of every row group.
     """
 
-    def __init__(self, path: Path, row_groups: range | None = None) -> None:
+    def __init__(self, path: Place, row_groups: range | None = None) -> None:
         from pyarrow import parquet
 
         self.path, self._row_groups = path, row_groups
-        with parquet.ParquetFile(path) as file:
+        with _native(path) as source, parquet.ParquetFile(source) as file:
             self.schema = file.schema_arrow
             check_width(path, file.metadata.num_columns)
             groups = [*map(file.metadata.row_group, range(file.metadata.num_row_groups))]
@@ -189,14 +194,25 @@ class ParquetFile:
             for field in self.schema
             if field.name in columns and any(check(field.type) for check in is_text)
         ]
-        with parquet.ParquetFile(
-            self.path, read_dictionary=text, buffer_size=1 << 16, pre_buffer=False
-        ) as file:
+        # A store answers each request late: what is read of a row group is asked for at once.
+        is_local = isinstance(self.path, Path)
+        buffers = {"buffer_size": (1 << 16) * is_local, "pre_buffer": not is_local}
+        with (
+            _native(self.path) as source,
+            parquet.ParquetFile(source, read_dictionary=text, **buffers) as file,
+        ):
             most = min(rows, self._most_rows)
             groups = None if self._row_groups is None else [*self._row_groups]
             yield from file.iter_batches(
                 most, row_groups=groups, columns=list(columns), use_threads=False
             )
+
+
+def _native(path: Place) -> Any:
+    """Open a file for pyarrow, here or in a store."""
+    import pyarrow as pa
+
+    return pa.OSFile(str(path)) if isinstance(path, Path) else path.open()
 
 
 class _FeatherFile:
@@ -242,8 +258,8 @@ def _bits_of(arrow_type: Any) -> int:
         return 32
 
 
-def _check_unpacked(path: Path, n_bytes: int, ratio: int, advice: str) -> None:
-    size = path.stat().st_size
+def _check_unpacked(path: Place, n_bytes: int, ratio: int, advice: str) -> None:
+    size = size_of(path)
     if n_bytes > max(_MOST_UNPACKED, ratio * size):
         raise InputError(
             f"{path} has {size} bytes and unpacks to {n_bytes} at once, more than "
@@ -251,7 +267,7 @@ def _check_unpacked(path: Path, n_bytes: int, ratio: int, advice: str) -> None:
         )
 
 
-def check_names(path: Path, names: Sequence[str]) -> None:
+def check_names(path: Place, names: Sequence[str]) -> None:
     """Raise if two columns have one name."""
     if len(set(names)) != len(names):
         seen: set[str] = set()
@@ -259,7 +275,7 @@ def check_names(path: Path, names: Sequence[str]) -> None:
         raise InputError(f"{path} has columns with the same name: {first_few(repeated)}.")
 
 
-def check_width(path: Path, n_columns: int) -> None:
+def check_width(path: Place, n_columns: int) -> None:
     """Raise if a table has more columns than can be read."""
     if n_columns > MOST_COLUMNS:
         raise InputError(
@@ -268,7 +284,7 @@ def check_width(path: Path, n_columns: int) -> None:
         )
 
 
-def unreadable(path: Path, error: Exception) -> InputError:
+def unreadable(path: Place, error: Exception) -> InputError:
     """Return what is said of a file that its parser cannot read."""
     text = " ".join(str(error).split())[:300]
     return InputError(f"{path} cannot be read as {table_ending(path)[1:] or 'a table'}: {text}")

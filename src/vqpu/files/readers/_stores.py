@@ -1,0 +1,215 @@
+"""Tables in object stores: addresses such as ``s3://bucket/sales/``, by pyarrow's file systems.
+
+Only Parquet and CSV are read there. What another library knows of stores (``fsspec``) serves for
+the addresses that pyarrow does not know itself.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
+
+from vqpu.base.columns._arrow import require_pyarrow
+from vqpu.errors import InputError, UsageError
+
+STORE_ENDINGS = (".parquet", ".csv", ".tsv")
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file, a folder or a pattern of files in a store.
+
+    Attributes
+    ----------
+    uri : str
+        Its address; names in it are quoted as in those of web pages, but for stars.
+    """
+
+    uri: str
+
+    def __str__(self) -> str:  # for messages: without a password
+        return re.sub(r"(?<=://)[^/@?#]*@", "", self.uri)
+
+    @property
+    def inner(self) -> PurePosixPath:
+        """The path of it in its store, from the address."""
+        return PurePosixPath(unquote(urlsplit(self.uri).path))
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.inner.name
+
+    @property
+    def suffix(self) -> str:
+        """The ending."""
+        return self.inner.suffix
+
+    @property
+    def suffixes(self) -> list[str]:
+        """All endings."""
+        return self.inner.suffixes
+
+    def status(self) -> tuple[int, int | None]:
+        """Return size and time of the last change in nanoseconds; raise unless it is a file."""
+        info = self._info()
+        if info.type.name == "NotFound":
+            raise InputError(f"{self} {_MISSING}.")
+        if not info.is_file:
+            raise InputError(f"{self} is a folder, but a file is expected here.")
+        return info.size, info.mtime_ns
+
+    def is_folder(self) -> bool:
+        """Whether it is a folder; False if nothing is there."""
+        return bool(self._info().type.name == "Directory")
+
+    def inside(self) -> Iterator[tuple[str, StoredFile]]:
+        """Give names and addresses of what a folder holds, or of what fits a star in the name."""
+        from pyarrow.fs import FileSelector
+
+        pattern = self.name if "*" in self.name else "*"
+        folder = StoredFile(self._beside("")) if "*" in self.name else self
+        with _told(self):
+            store, path = _located(folder.uri)
+            found = store.get_file_info(FileSelector(path))
+        for info in found:
+            if info.base_name and fnmatchcase(info.base_name, pattern):
+                yield info.base_name, StoredFile(folder._beside(info.base_name, within=True))
+
+    def open(self) -> Any:
+        """Return a file of pyarrow that can be read anywhere."""
+        with _told(self):
+            store, path = _located(self.uri)
+            return store.open_input_file(path)
+
+    def stream(self) -> Any:
+        """Return a file of pyarrow that is read from start to end, unpacked by its ending."""
+        with _told(self):
+            store, path = _located(self.uri)
+            return store.open_input_stream(path, compression="detect")
+
+    def _info(self) -> Any:
+        with _told(self):
+            store, path = _located(self.uri)
+            return store.get_file_info(path)
+
+    def _beside(self, name: str, *, within: bool = False) -> str:
+        """Return the address of something in the same folder, or in this one."""
+        parts = urlsplit(self.uri)
+        folder = parts.path.rstrip("/") if within else parts.path.rpartition("/")[0]
+        return urlunsplit(parts._replace(path=f"{folder}/{quote(name)}"))
+
+
+Place = Path | StoredFile
+_MISSING = "does not exist"
+
+
+def is_stored(path: object) -> bool:
+    """Whether a path is the address of something in a store.
+
+    Examples
+    --------
+    >>> is_stored("s3://bucket/sales"), is_stored("C:/sales"), is_stored("sales")
+    (True, False, False)
+    """
+    return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", str(path)) is not None
+
+
+def check_no_store(path: str | Path) -> None:
+    """Refuse a result in a store: it could not appear there as a whole.
+
+    Parameters
+    ----------
+    path : path
+        Where a result is to go; a ``Path`` made of an address has lost a stroke.
+    """
+    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)):
+        raise UsageError(
+            f"{path} is in a store, but results are written to a file system: choose another "
+            "--out, and copy the result once it is whole."
+        )
+
+
+def as_place(path: str | Place) -> Place:
+    """Return a path, or what is in a store.
+
+    Parameters
+    ----------
+    path : path, or str that may be an address
+    """
+    if isinstance(path, StoredFile):
+        return path
+    return StoredFile(str(path)) if is_stored(path) else Path(path)
+
+
+def address_of(place: Place) -> str:
+    """Return what :func:`as_place` makes the same place of, in another process too."""
+    return str(place) if isinstance(place, Path) else place.uri
+
+
+def size_of(place: Place) -> int:
+    """Return the bytes of a file."""
+    return place.stat().st_size if isinstance(place, Path) else place.status()[0]
+
+
+def status_of(path: str) -> tuple[int, int | None]:
+    """Return size and time of the last change in nanoseconds of a file, which tell versions apart.
+
+    Parameters
+    ----------
+    path : path or address
+    """
+    place = as_place(path)
+    if isinstance(place, StoredFile):
+        return place.status()
+    status = place.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _located(uri: str) -> tuple[Any, str]:
+    """Return the file system of an address, and the path in it."""
+    parts = urlsplit(uri)
+    top = "/" if parts.scheme == "file" else ""
+    store, base = _opened_store(urlunsplit(parts._replace(path=top)))
+    return store, f"{base.rstrip('/')}{unquote(parts.path)}".rstrip("/") or "/"
+
+
+@functools.lru_cache(maxsize=16)  # a store may be asked where it lies, by the network
+def _opened_store(root: str) -> tuple[Any, str]:
+    require_pyarrow()
+    import pyarrow as pa
+    from pyarrow import fs
+
+    try:
+        found: tuple[Any, str] = fs.FileSystem.from_uri(root)
+        return found
+    except pa.ArrowInvalid as error:
+        if "Unrecognized filesystem" not in str(error):
+            raise
+    import fsspec
+
+    store, base = fsspec.core.url_to_fs(root)
+    return fs.PyFileSystem(fs.FSSpecHandler(store)), base
+
+
+@contextmanager
+def _told(place: StoredFile) -> Iterator[None]:
+    """Turn what a store, or a library of it, says into one sentence."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise InputError(f"{place} {_MISSING}.") from error
+    except (OSError, ValueError, ImportError, RuntimeError) as error:  # of pyarrow too
+        scheme = urlsplit(place.uri).scheme
+        reason = " ".join(str(error).split())[:300].rstrip(".")
+        raise InputError(
+            f"{place} cannot be read: {reason}. See that the address is right, that {scheme} "
+            "is a store which pyarrow or fsspec knows, and that it lets this user in."
+        ) from error
