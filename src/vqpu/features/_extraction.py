@@ -126,7 +126,7 @@ def _extract_new(
     """Return the vectors of samples that were decoded, and all that cannot be used."""
     if not prepared.loaded:
         return np.empty((0, extractor.record.n_features), np.float32), dict(prepared.broken)
-    new = extractor([*prepared.loaded.values()])
+    new = np.asarray(extractor([*prepared.loaded.values()]), np.float32)
     is_finite = np.asarray(np.isfinite(new).all(axis=1))
     if is_finite.all():
         return new, dict(prepared.broken)

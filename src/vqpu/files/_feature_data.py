@@ -44,14 +44,14 @@ _LONGEST_SHOWN = 2000
 
 
 def with_feature_defaults(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return parameters with those of features, unless an encoder was chosen.
+    """Return parameters with those of features, unless another encoder was chosen.
 
     Parameters
     ----------
     parameters : dict
         What the user set.
     """
-    if parameters.get("encoder", "auto") != "auto":
+    if parameters.get("encoder", "auto") not in ("auto", "linear"):
         return parameters
     chosen = {name: value for name, value in parameters.items() if name != "encoder"}
     return FEATURE_DEFAULTS | chosen

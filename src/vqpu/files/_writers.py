@@ -16,7 +16,7 @@ import numpy as np
 from vqpu.errors import InputError, MissingDependencyError, UsageError
 from vqpu.files import KeptColumn
 from vqpu.files._scoring import COLUMNS, Predictions
-from vqpu.files.readers._stores import check_no_store
+from vqpu.files.readers._stores import local_path
 from vqpu.persistence._targets import check_target, writing
 
 ENDINGS = (".csv", ".parquet", ".jsonl")
@@ -37,10 +37,9 @@ _LOOKED_AT = 1 << 16
 
 def check_output(path: str | Path, inputs: Iterable[str | Path], model_path: str | Path) -> None:
     """Refuse, before any work, what cannot be written to, an input, and the model's directory."""
-    check_no_store(path)
     path = Path(path)
     check_target(path, ENDINGS, model_path=model_path)
-    for given in map(Path, inputs):
+    for given in map(local_path, inputs):
         if path.exists() and given.exists() and path.samefile(given):
             raise UsageError(
                 f"{path} is the input: predictions would replace it. Choose another --out."

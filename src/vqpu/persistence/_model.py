@@ -8,6 +8,7 @@ from typing import Any
 
 from vqpu.errors import ModelFileError, VqpuError
 from vqpu.persistence._bundle import MANIFEST, Bundle, read_bundle, write_bundle
+from vqpu.persistence._targets import check_no_store
 from vqpu.persistence._tensors import WEIGHTS
 
 MODEL = "vqpu-model"
@@ -89,6 +90,7 @@ def check_free(path: str | os.PathLike[str]) -> Path:
     ----------
     path : path
     """
+    check_no_store(path)
     target = _as_path(path)
     try:
         _refuse_foreign(target)

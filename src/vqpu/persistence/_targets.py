@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +12,22 @@ from typing import BinaryIO
 
 from vqpu.errors import OutputError, UsageError, VqpuError
 from vqpu.persistence._atomic import replacing
+
+
+def check_no_store(path: str | os.PathLike[str]) -> None:
+    """Refuse a result in an object store: it could not appear there as a whole.
+
+    Parameters
+    ----------
+    path : path
+        Where a result is to go; a ``Path`` made of an address has lost a stroke.
+    """
+    found = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/", os.fspath(path))
+    if found:  # and the rest is not shown: it may hold a password
+        raise UsageError(
+            f"An address of {found[1]}:// is no place for a result, which is written to a file "
+            "system: choose another --out, and copy the result once it is whole."
+        )
 
 
 def check_target(
@@ -29,6 +46,7 @@ def check_target(
     model_path : path or None
         A model's directory, which takes no further file.
     """
+    check_no_store(path)
     path = Path(path)
     if path.suffix.lower() not in endings:
         raise UsageError(f"{path} must end in {' or '.join(endings)}: that says its format.")

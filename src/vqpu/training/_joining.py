@@ -38,7 +38,7 @@ def joined_ranks() -> Iterator[Ranks]:
     Where a process group is there already, as in a training function of Ray Train, it is that one,
     and stays.
     """
-    if torch.distributed.is_initialized():
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
         yield _ranks_of_group()
         return
     if not under_torchrun():

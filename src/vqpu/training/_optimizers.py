@@ -36,7 +36,7 @@ def orthogonalize(matrices: Tensor, n_steps: int = _NEWTON_SCHULZ_STEPS) -> Tens
     if is_tall:
         x = x.mT
     x = x / (torch.linalg.matrix_norm(x, keepdim=True) + 1e-7)
-    identity = torch.eye(x.shape[-2], device=x.device)
+    identity = torch.eye(x.shape[-2], dtype=x.dtype, device=x.device)
     gram, factor, product = x @ x.mT, identity, identity
     for step in range(n_steps):
         if step > 0:  # the first factor would be the identity

@@ -191,7 +191,7 @@ def table_parts(path: str | Path | StoredFile) -> list[Place]:
     """
     path = as_place(path)
     if isinstance(path, StoredFile):
-        inside = path.inside() if "*" in path.name or path.is_folder() else iter(())
+        inside = path.inside() if path.is_pattern or path.is_folder() else iter(())
         return _only_tables(inside, STORE_ENDINGS)
     if "*" in path.name and not os.path.exists(path):
         return _only_tables(((part.name, part) for part in path.parent.glob(path.name)), hidden="")

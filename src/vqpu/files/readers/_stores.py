@@ -1,7 +1,7 @@
 """Tables in object stores: addresses such as ``s3://bucket/sales/``, by pyarrow's file systems.
 
-Only Parquet and CSV are read there. What another library knows of stores (``fsspec``) serves for
-the addresses that pyarrow does not know itself.
+Only Parquet and CSV are read there. An address holds no password: it would stand in messages, in
+the history of shells and in lists of processes.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit, urlunsplit
 
 from vqpu.base.columns._arrow import require_pyarrow
-from vqpu.errors import InputError, UsageError
+from vqpu.errors import InputError
 
 STORE_ENDINGS = (".parquet", ".csv", ".tsv")
+SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss", "hdfs", "viewfs", "file")
+# What may follow the question mark: where a store is, never who asks.
+_OPTIONS = ("region", "scheme", "endpoint_override", "enable_tls", "replication", "buffer_size")
 
 
 @dataclass(frozen=True)
@@ -34,8 +37,32 @@ class StoredFile:
 
     uri: str
 
-    def __str__(self) -> str:  # for messages: without a password
-        return re.sub(r"(?<=://)[^/@?#]*@", "", self.uri)
+    def __post_init__(self) -> None:
+        scheme = self.uri.partition(":")[0].lower()
+        if scheme not in SCHEMES:
+            raise InputError(
+                f"{scheme}:// is no store that tables are read from. Expected one of "
+                f"{', '.join(SCHEMES)}; copy what lies elsewhere to a file first."
+            )
+        try:
+            parts = urlsplit(self.uri)
+            is_open = not _has_password(parts) and {*parse_qs(parts.query)} <= {*_OPTIONS}
+        except ValueError:  # brackets that are no host, a port that is no number
+            is_open = False
+        if not is_open:  # and the address is not shown
+            raise InputError(
+                f"The {scheme} address given is none, or holds a user, a password or an option "
+                f"other than {', '.join(_OPTIONS)}. Give who asks by the environment or the "
+                "store's own settings, such as AWS_ACCESS_KEY_ID, and quote special characters."
+            )
+
+    def __str__(self) -> str:
+        return self.uri
+
+    @property
+    def is_pattern(self) -> bool:
+        """Whether a star stands in the last part for any name; one in a name itself is quoted."""
+        return "*" in urlsplit(self.uri).path.rpartition("/")[2]
 
     @property
     def inner(self) -> PurePosixPath:
@@ -74,8 +101,8 @@ class StoredFile:
         """Give names and addresses of what a folder holds, or of what fits a star in the name."""
         from pyarrow.fs import FileSelector
 
-        pattern = self.name if "*" in self.name else "*"
-        folder = StoredFile(self._beside("")) if "*" in self.name else self
+        pattern = self.name if self.is_pattern else "*"
+        folder = StoredFile(self._beside("")) if self.is_pattern else self
         with _told(self):
             store, path = _located(folder.uri)
             found = store.get_file_info(FileSelector(path))
@@ -111,6 +138,13 @@ Place = Path | StoredFile
 _MISSING = "does not exist"
 
 
+def _has_password(parts: SplitResult) -> bool:
+    """Whether an address says who asks; what stands before Azure's @ is a container."""
+    user, at, _ = parts.netloc.rpartition("@")
+    _ = parts.port  # raises where a password with a stroke in it looks like one
+    return bool(at) and (":" in user or not parts.scheme.startswith("abfs"))
+
+
 def is_stored(path: object) -> bool:
     """Whether a path is the address of something in a store.
 
@@ -120,21 +154,6 @@ def is_stored(path: object) -> bool:
     (True, False, False)
     """
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", str(path)) is not None
-
-
-def check_no_store(path: str | Path) -> None:
-    """Refuse a result in a store: it could not appear there as a whole.
-
-    Parameters
-    ----------
-    path : path
-        Where a result is to go; a ``Path`` made of an address has lost a stroke.
-    """
-    if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)):
-        raise UsageError(
-            f"{path} is in a store, but results are written to a file system: choose another "
-            "--out, and copy the result once it is whole."
-        )
 
 
 def as_place(path: str | Place) -> Place:
@@ -147,6 +166,14 @@ def as_place(path: str | Place) -> Place:
     if isinstance(path, StoredFile):
         return path
     return StoredFile(str(path)) if is_stored(path) else Path(path)
+
+
+def local_path(path: str | Path) -> Path:
+    """Return a path of this machine, also where it is given as an address."""
+    if not is_stored(path):
+        return Path(path)
+    parts = urlsplit(str(path))
+    return Path(unquote(parts.path) if parts.scheme == "file" else str(path))
 
 
 def address_of(place: Place) -> str:
@@ -184,19 +211,10 @@ def _located(uri: str) -> tuple[Any, str]:
 @functools.lru_cache(maxsize=16)  # a store may be asked where it lies, by the network
 def _opened_store(root: str) -> tuple[Any, str]:
     require_pyarrow()
-    import pyarrow as pa
     from pyarrow import fs
 
-    try:
-        found: tuple[Any, str] = fs.FileSystem.from_uri(root)
-        return found
-    except pa.ArrowInvalid as error:
-        if "Unrecognized filesystem" not in str(error):
-            raise
-    import fsspec
-
-    store, base = fsspec.core.url_to_fs(root)
-    return fs.PyFileSystem(fs.FSSpecHandler(store)), base
+    found: tuple[Any, str] = fs.FileSystem.from_uri(root)
+    return found
 
 
 @contextmanager
@@ -207,9 +225,8 @@ def _told(place: StoredFile) -> Iterator[None]:
     except FileNotFoundError as error:
         raise InputError(f"{place} {_MISSING}.") from error
     except (OSError, ValueError, ImportError, RuntimeError) as error:  # of pyarrow too
-        scheme = urlsplit(place.uri).scheme
         reason = " ".join(str(error).split())[:300].rstrip(".")
         raise InputError(
-            f"{place} cannot be read: {reason}. See that the address is right, that {scheme} "
-            "is a store which pyarrow or fsspec knows, and that it lets this user in."
+            f"{place} cannot be read: {reason}. See that the address is right, and that the store "
+            "lets this user in."
         ) from error

@@ -194,18 +194,22 @@ class ParquetFile:
             for field in self.schema
             if field.name in columns and any(check(field.type) for check in is_text)
         ]
-        # A store answers each request late: what is read of a row group is asked for at once.
+        # A store answers each request late: what is read of a row group is asked for at once, and
+        # by a reader of its own, as one reader would keep all groups that it has asked for.
         is_local = isinstance(self.path, Path)
         buffers = {"buffer_size": (1 << 16) * is_local, "pre_buffer": not is_local}
-        with (
-            _native(self.path) as source,
-            parquet.ParquetFile(source, read_dictionary=text, **buffers) as file,
-        ):
-            most = min(rows, self._most_rows)
-            groups = None if self._row_groups is None else [*self._row_groups]
-            yield from file.iter_batches(
-                most, row_groups=groups, columns=list(columns), use_threads=False
-            )
+        groups = [*(self._row_groups or range(len(self.group_rows)))]
+        for some in [groups] if is_local else [[group] for group in groups]:
+            with (
+                _native(self.path) as source,
+                parquet.ParquetFile(source, read_dictionary=text, **buffers) as file,
+            ):
+                yield from file.iter_batches(
+                    min(rows, self._most_rows),
+                    row_groups=some,
+                    columns=list(columns),
+                    use_threads=False,
+                )
 
 
 def _native(path: Place) -> Any:
