@@ -33,10 +33,10 @@ SIZES = (50, 100, 300, 1000)
 ALPHA, RATIO = 0.3, 10
 CHOICE = "rest"
 FEW_STEPS: dict[str, Any] = {"max_steps": 500}
-LINEAR: dict[str, Any] = {"encoder": "linear", **FEW_STEPS}
+LINEAR: dict[str, Any] = {"encoder": "linear", "n_vectors": 2, **FEW_STEPS}
 # Name: what it is fitted on, the method, and what is changed of its defaults.
 FORMS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "vq, linear": ("features", "vq", {**LINEAR, "n_vectors": 2, "n_rounds": 2}),
+    "vq, linear": ("features", "vq", {**LINEAR, "n_rounds": 2}),
     "vq, linear, 8 vectors": ("features", "vq", {**LINEAR, "n_vectors": 8, "n_rounds": 2}),
     "vq, mlp": ("features", "vq", {"encoder": "mlp", **FEW_STEPS, "n_rounds": 2}),
     "vq, trees": ("features", "vq", {"encoder": "trees"}),

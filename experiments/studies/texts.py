@@ -36,7 +36,7 @@ FORMS: dict[str, tuple[str, dict[str, Any]]] = {
     "vq, linear": ("vq", {"encoder": "linear", "n_vectors": 2, "max_steps": 500, "n_rounds": 2}),
     "vq, mlp": ("vq", {"encoder": "mlp", "max_steps": 500, "n_rounds": 2}),
     "vq, trees": ("vq", {"encoder": "trees"}),
-    "naive, linear": ("naive", {"encoder": "linear", "max_steps": 500}),
+    "naive, linear": ("naive", {"encoder": "linear", "n_vectors": 2, "max_steps": 500}),
 }
 
 
