@@ -501,8 +501,6 @@ UNFINISHED = {
     "gan-samples",
     "gan-forms",
     "rival-forms",
-    "features",
-    "text",
     "forms",
     "small-images",
     "encoders",

@@ -45,7 +45,9 @@ def test_study__defaults__are_the_ones_it_speaks_for() -> None:
     assert regrets[chosen] <= 1.0
 
 
-QUOTING = ["README.md", "docs/findings.md", "docs/results.md", "docs/scale.md"]
+QUOTING = [
+    "README.md", "docs/features.md", "docs/findings.md", "docs/results.md", "docs/scale.md",
+]  # fmt: skip
 QUOTED = re.compile(r"<!-- from (\S+) -->\n(.*?)<!-- end -->", re.DOTALL)
 
 

@@ -20,6 +20,7 @@ from vqpu.errors import (
     RowNumberWarning,
 )
 from vqpu.files import Column, ColumnPlan, Notes, iter_table, read_table, read_tables
+from vqpu.files.readers._csvfile import CsvFile
 from vqpu.files.readers._schema import plan_of_schema
 
 pa = pytest.importorskip("pyarrow")
@@ -750,6 +751,30 @@ def test_csv__decimal_comma__with_semicolons(tmp_path: Path) -> None:
     assert read.plan is not None
     (chunk,) = iter_table(tmp_path / "u.csv", read.plan)
     np.testing.assert_array_equal(chunk.X[:3, 0], [1.5, np.nan, -3.5])
+
+
+def test_csv__decimal_comma_in_quotes__between_commas(tmp_path: Path) -> None:
+    rows = "".join(f'"{number},{number:02d}",a,{number % 2}\n' for number in range(10, 60))
+    (tmp_path / "t.csv").write_text(f"x,c,l\n{rows}")
+    read = read_table(tmp_path / "t.csv", label="l", positive=1, drop=["c"], cache_dir=tmp_path)
+    assert read.plan is not None
+    assert read.plan.describe() == {"x": "number"}
+    np.testing.assert_allclose(read.X[:3, 0], [10.1, 11.11, 12.12])
+
+
+def test_csv__thousands_in_quotes__are_no_decimal_commas(tmp_path: Path) -> None:
+    rows = "".join(f'"{number},000",{number % 2}\n' for number in range(10, 60))
+    (tmp_path / "t.csv").write_text(f"x,l\n{rows}")
+    assert not CsvFile(tmp_path / "t.csv", (), {})._has_commas
+
+
+def test_number__not_one_in_the_column__refused(tmp_path: Path) -> None:
+    rows = "".join(f"{number},about {number},{number % 2}\n" for number in range(50))
+    (tmp_path / "t.csv").write_text(f"y,x,l\n{rows}")
+    with pytest.raises(InputError, match=r"'x' holds no number, but text such as 'about "):
+        read_table(
+            tmp_path / "t.csv", label="l", positive=1, number=["x"], cache_dir=tmp_path / "cache"
+        )
 
 
 def test_folder_of_parts__one_table(tmp_path: Path) -> None:

@@ -151,6 +151,12 @@ def _print_fitted(model: Any, out: str | None, *, replaces: bool, as_json: bool)
         print(json.dumps(summary))
         return
     note = " The model that was there before is replaced." if replaces else ""
+    evidence = model.evidence_
+    if finding.level != "ok" and evidence.n_positive > evidence.n_unlabeled:
+        note += (
+            f" There were {evidence.n_positive} labelled positives and only "
+            f"{evidence.n_unlabeled} unlabelled samples: see that the two are not swapped."
+        )
     if model.max_seconds is not None:
         note += _describe_limit(model)
     print(

@@ -215,6 +215,21 @@ class DecidedData(NamedTuple):
     known_negatives: NDArray[np.bool_]
     confirmed_positives: NDArray[np.bool_]
 
+    def masks(self) -> dict[str, NDArray[np.bool_]]:
+        """Return what ``fit`` takes; nothing if nothing was decided, for a fit as without it."""
+        masks = {
+            "known_negatives": self.known_negatives,
+            "confirmed_positives": self.confirmed_positives,
+        }
+        return masks if any(mask.any() for mask in masks.values()) else {}
+
+    def describe(self) -> str:
+        """Say what the decisions change."""
+        n_yes, n_no = int(self.confirmed_positives.sum()), int(self.known_negatives.sum())
+        if not n_yes + n_no:
+            return "The decisions hold no yes to an unlabelled sample and no no: nothing changes."
+        return f"By the decisions {n_yes} unlabelled samples are positive and {n_no} negative."
+
 
 def apply_decisions(data: PUData, decisions: list[Decision], *, are_paths: bool) -> DecidedData:
     """Return what decisions say of training data; each must name one of its samples.

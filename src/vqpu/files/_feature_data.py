@@ -279,7 +279,8 @@ def check_feature_sources(sources: Sources, kind: str) -> None:
     if kind == "texts" and sources.features is None:
         raise UsageError(
             "A folder of texts is read by a pretrained network: give --features MODEL, an ONNX "
-            "file with its tokenizer.json beside it or a local Hugging Face directory."
+            "file with its tokenizer.json beside it or a local Hugging Face directory. Without one "
+            "put the texts into a column of a table, CSV or JSON lines: its words count then."
         )
     if sources.features is not None and kind == "array":
         raise UsageError("--features is for pictures and texts; arrays are learned from as is.")

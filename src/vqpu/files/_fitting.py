@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -66,11 +67,9 @@ def fit_files(
         decided = apply_decisions(
             data, decisions, are_paths=input_format.kind in ("images", "texts")
         )
-        data = data._replace(y=decided.y)
-        known = {
-            "known_negatives": decided.known_negatives,
-            "confirmed_positives": decided.confirmed_positives,
-        }
+        if not quiet:
+            print(decided.describe(), file=sys.stderr)
+        data, known = data._replace(y=decided.y), decided.masks()
     with patient_interrupts() as training_has_ended:
         model.fit(
             data.X,

@@ -43,9 +43,11 @@ def evaluate_decisions(
     digest = model_digest(model_path)
     own = [one for one in found if one.model == digest]
     if not any(one.queue == "audit" for one in own):
+        n_others = sum(one.queue == "audit" for one in found)
         raise InputError(
-            f"{decisions} has {len(found)} decisions and none of a random audit of this model. "
-            "Review the queue of the random audit with vqpu review first."
+            f"{decisions} has {len(found)} decisions and none of a random audit of this model"
+            + (f", but {n_others} of another one, such as that before a refit" if n_others else "")
+            + ". Review this model's queue of the random audit with vqpu review first."
         )
     items = open_items(model, request)
     queues = make_queues(items.scores, items.is_labeled, AUDIT_SEED)

@@ -109,6 +109,14 @@ def _problem(facts: Facts, name: str, wishes: Wishes) -> str | None:
             "holds integers that no float64 can hold exactly, as ids do (name rows by it with "
             "--id, leave it out with --drop, or take it as it is with --number)"
         )
+    texts = facts.texts.get(name)
+    if wishes.kind_of(name) == "number" and texts is not None:
+        n_read = texts.n_numbers + facts.n_numbers[place]
+        if texts.n and not n_read:
+            return (
+                f"holds no number, but text such as {next(iter(texts.counts), '')[:40]!r} (take it "
+                "as it is without --number, or save it with decimal points)"
+            )
     if wishes.missing == "refuse":
         return _gaps(facts, name, wishes)
     return None

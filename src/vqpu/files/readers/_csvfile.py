@@ -19,6 +19,8 @@ _WIDE_BLOCK, _BYTES_OF_A_CELL = 1 << 24, 8
 _SEPARATORS = (",", ";", "\t", "|")
 _ARROW_TYPES = {"number": "float64", "boolean": "bool"}
 _DECIMAL_COMMA = re.compile(rb'[;\t|\n"][-+]?[\d.]+,\d+["\r\n;\t|]')
+# Between commas only quotes tell a decimal comma, and three digits behind it mark thousands.
+_QUOTED_COMMA = re.compile(rb'"[-+]?[\d.]*,(?:\d{1,2}|\d{4,})"')
 _DECIMAL_POINT = re.compile(rb'[;\t|\n"][-+]?\d+\.\d+["\r\n;\t|]')
 # Of cells with a comma: marks of thousands before it, then the comma itself.
 _THOUSANDS = (r"^(\s*[-+]?\d+)\.(\d{3}[\d.]*,\d+\s*)$", r"\1\2")
@@ -53,9 +55,10 @@ class CsvFile:
         header = self._check_first_line(start)
         wide = FEWEST_ROWS * _BYTES_OF_A_CELL * len(header)
         self._block = max(CSV_BLOCK, min(_WIDE_BLOCK, wide))
-        self._has_commas = self._delimiter != "," and bool(_DECIMAL_COMMA.search(start))
+        is_plain = self._delimiter == ","
+        self._has_commas = bool((_QUOTED_COMMA if is_plain else _DECIMAL_COMMA).search(start))
         # With both marks in the file cells are read as text, and those with a comma mended.
-        both = self._has_commas and _DECIMAL_POINT.search(start)
+        both = is_plain or _DECIMAL_POINT.search(start)
         self._decimal = "," if self._has_commas and not both else "."
         fixed = {
             name: pa.type_for_alias(_ARROW_TYPES.get(kind, "string"))
