@@ -32,12 +32,16 @@ test-browser: $(VENV)/.installed
 
 # Ray and torch's launcher: local clusters, killed workers and ranks, and two hosts that are network
 # namespaces (skipped without root). Where Ray is installed `make test` runs the quick ones of these.
-.PHONY: test-scale bench-scale scale-extra
+.PHONY: test-scale test-scale-short bench-scale scale-extra
 scale-extra: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,scale]'
 
 test-scale: scale-extra
 	$(ONE_THREAD) $(BIN)/python -m pytest -q -m scale tests/distributed tests/experiments
+
+# Of these what takes seconds, for .ci/run.
+test-scale-short: scale-extra
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -m "scale and not torture" tests/distributed tests/experiments
 
 # The figures of docs/scale.md; the machine must be otherwise idle.
 bench-scale: scale-extra

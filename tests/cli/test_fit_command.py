@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import vqpu
 from tests.command_line import QUICK, fit_table, run
 from vqpu.cli import main
+from vqpu.cli._fit import _print_fitted
 from vqpu.errors import ParameterError
 from vqpu.files._fitting import patient_interrupts
 from vqpu.files._settings import fit_settings
@@ -219,3 +221,18 @@ def test_config__two_names_for_one_thing_or_no_truth_value__refused(
     (tmp_path / "a.toml").write_text(text)
     with pytest.raises(ParameterError, match=words):
         fit_settings(tmp_path / "a.toml", {})
+
+
+@pytest.mark.parametrize(("n_positive", "level"), [(300, "doubt"), (300, "ok"), (30, "doubt")])
+def test_print_fitted__more_positives_than_unlabelled_and_a_doubt__asks_whether_swapped(
+    n_positive: int, level: str, capsys: pytest.CaptureFixture[str], monkeypatch: Any
+) -> None:
+    finding = SimpleNamespace(level=level)
+    monkeypatch.setattr("vqpu.report._diagnosis.worst_finding", lambda _: finding)
+    model = SimpleNamespace(
+        evidence_=SimpleNamespace(n_positive=n_positive, n_unlabeled=60),
+        max_seconds=None, positive_share_=0.5, alpha=None, alpha_=0.5, alpha_interval_=(0.4, 0.6),
+    )  # fmt: skip
+    _print_fitted(model, "model", replaces=False, as_json=False)
+    is_asked = (n_positive, level) == (300, "doubt")
+    assert ("not swapped" in capsys.readouterr().out) == is_asked

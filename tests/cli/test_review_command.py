@@ -19,6 +19,8 @@ import pytest
 
 from tests.command_line import QUICK, run, run_json
 from tests.reported_models import HOSTILE, fit_pictures, fit_rows
+from vqpu import load
+from vqpu.cli import main
 from vqpu.errors import InputError
 from vqpu.files import PUData
 from vqpu.files._decisions import Decision, apply_decisions, read_decisions
@@ -79,7 +81,30 @@ def test_walk__table__review_export_fit_evaluate(
     )
     assert 0 < fitted["alpha"] < 1
     err = run(capsys, "evaluate", tmp_path / "m", data, "--decisions", decisions, code=1)
-    assert "none of a random audit of this model" in err
+    assert "none of a random audit of this model, but 40 of another one" in err
+
+
+def test_fit__decisions__says_how_many_and_changes_nothing_by_none(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with review_of(table, tmp_path) as review:
+        decide(review, "audit", 10)
+    (tmp_path / "empty.jsonl").write_text("")
+    common = ["fit", table.parent / "data.csv", "--label", "known", "--positive", "yes"]
+    common += ["--id", "key", "--encoder", "trees", "--set", "max_steps=20", "--seed", 0]
+    said, scores = {}, {}
+    for name in ("none", "empty", "d"):
+        more = [] if name == "none" else ["--decisions", tmp_path / f"{name}.jsonl"]
+        assert main([str(part) for part in [*common, "--out", tmp_path / name, *more]]) == 0
+        said[name] = capsys.readouterr().err
+        scores[name] = load(tmp_path / name).holdout_log_odds_[1]
+    np.testing.assert_array_equal(scores["empty"], scores["none"])
+    assert not np.array_equal(scores["d"], scores["none"])
+    assert "decisions" not in said["none"]
+    assert "nothing changes" in said["empty"]
+    answers = [one.answer for one in read_decisions(tmp_path / "d.jsonl")]
+    n_yes, n_no = answers.count("yes"), answers.count("no")
+    assert f"{n_yes} unlabelled samples are positive and {n_no} negative." in said["d"]
 
 
 def test_review__table__cells_reasons_and_neighbours(table: Path, tmp_path: Path) -> None:

@@ -178,13 +178,14 @@ class DriftWatch:
         now, then = fit_mixture_of_cells(cells).shares.interval(), self._reference.alpha
         if now.low <= then.high and then.low <= now.high:
             return (
-                f"By their scores alpha is {shown(now)}, by those of training it was {shown(then)}:"
-                " it need not have moved. Look at some predictions before you use them."
+                f"By their scores alone alpha is {shown(now)}, estimated alike from those of "
+                f"training {shown(then)}: it need not have moved. Look at some predictions before "
+                "you use them."
             )
         return (
-            f"alpha moved too: by their scores it is {shown(now)}, by those of training it was "
-            f"{shown(then)}. Aim the model with set_alpha, or fit it again with such samples among "
-            "the unlabelled."
+            f"alpha moved too: by their scores alone it is {shown(now)}, estimated alike from "
+            f"those of training {shown(then)}. Aim the model with set_alpha, or fit it again with "
+            "such samples among the unlabelled."
         )
 
 
