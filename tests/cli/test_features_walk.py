@@ -20,7 +20,7 @@ from tests.features_tools import (
 from vqpu.review._session import Review, ReviewRequest, open_review
 
 pytest.importorskip("onnxruntime")
-QUICK = ["--set=max_steps=60", "--set=n_rounds=1", "--seed=0", "--quiet"]
+QUICK = ["--set=max_steps=150", "--set=n_rounds=1", "--seed=0", "--quiet"]
 
 
 @pytest.fixture(autouse=True)

@@ -507,9 +507,12 @@ UNFINISHED = {
 }
 
 
+BENCHMARKS = {"scale"}  # by make bench-scale
+
+
 def test_published__every_table_that_is_there() -> None:
     found = {path.parent.name for path in (ROOT / "results").glob("*/summary.md")}
-    assert found - UNFINISHED == {*PAPER_ITEMS, *STUDIES} - UNFINISHED
+    assert found - UNFINISHED - BENCHMARKS == {*PAPER_ITEMS, *STUDIES} - UNFINISHED
 
 
 @pytest.mark.parametrize("name", sorted({*PAPER_ITEMS, *STUDIES}))
