@@ -86,7 +86,7 @@ def compare(ranks: Ranks, folder: Path) -> dict[str, Any]:
     }
 
 
-def killed(ranks: Ranks, folder: Path, seed: int) -> dict[str, Any]:
+def killed(ranks: Ranks, folder: Path, seed: int, *, is_spared: bool = False) -> dict[str, Any]:
     """Fit with checkpoints; in the first start one of the ranks dies at a random moment.
 
     The moment is some time after a random step of the two rounds, whatever the speed of the machine
@@ -100,7 +100,7 @@ def killed(ranks: Ranks, folder: Path, seed: int) -> dict[str, Any]:
 
     def deadly(*arguments: Any) -> Any:
         nonlocal n_taken
-        if n_taken == at and ranks.rank == doomed and not was_restarted():
+        if n_taken == at and ranks.rank == doomed and not (is_spared or was_restarted()):
             death.start()
         n_taken += 1
         return honest(*arguments)
@@ -130,7 +130,10 @@ def main(folder: Path, what: str) -> None:
         return
     with joined_ranks() as ranks:
         name, _, seed = what.partition("-")
-        found = compare(ranks, folder) if name == "compare" else killed(ranks, folder, int(seed))
+        if name == "compare":
+            found = compare(ranks, folder)
+        else:
+            found = killed(ranks, folder, int(seed), is_spared=name == "spared")
     (folder / f"{what}-{ranks.rank}.json").write_text(json.dumps(found))
 
 

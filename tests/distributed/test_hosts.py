@@ -70,11 +70,11 @@ def test_scoring__a_host_lost__the_same_rows(tmp_path: Path, accident: str) -> N
     assert parquet.read_table(out).equals(parquet.read_table(here))
 
 
-def start_fit(host: Host, head: Host, folder: Path, at: int) -> subprocess.Popen[str]:
+def start_fit(host: Host, head: Host, folder: Path, what: str) -> subprocess.Popen[str]:
     rendezvous = ["--rdzv-backend", "c10d", "--rdzv-endpoint", f"{head.address}:29400"]
     rendezvous += ["--rdzv-conf", f"is_host={int(host == head)}"]
     places = ["--nnodes", 2, "--nproc-per-node", 1, "--local-addr", host.address]
-    program = ["-m", "tests.distributed.fit_in_ranks", folder, f"killed-{at}"]
+    program = ["-m", "tests.distributed.fit_in_ranks", folder, what]
     return host.start(
         "-m", "torch.distributed.run", *places, *rendezvous, "--rdzv-id", "fit",
         "--max-restarts", 5, *program,
@@ -84,15 +84,15 @@ def start_fit(host: Host, head: Host, folder: Path, at: int) -> subprocess.Popen
 
 @pytest.mark.parametrize("accident", ["killed", "cut off for a while"])
 def test_fit__on_two_hosts__the_model_of_one(tmp_path: Path, accident: str) -> None:
-    at = 6 if accident == "killed" else 99  # the second rank dies in this step of the first start
+    what = "killed-6" if accident == "killed" else "spared-6"
     folders = [tmp_path / name for name in ("one", "two")]
     for folder in folders:
         folder.mkdir()
-    launch(["-m", "tests.distributed.fit_in_ranks", str(folders[0]), "killed-98"], 2)
+    launch(["-m", "tests.distributed.fit_in_ranks", str(folders[0]), "spared-0"], 2)
     with two_hosts() as (first, second):
-        fits = [start_fit(host, first, folders[1], at) for host in (first, second)]
-        if at == 99:
-            checkpoints = folders[1] / "checkpoints-99"
+        fits = [start_fit(host, first, folders[1], what) for host in (first, second)]
+        if what == "spared-6":
+            checkpoints = folders[1] / "checkpoints-6"
             wait_for(lambda: checkpoints.is_dir() and any(checkpoints.glob("step-*")))
             second.set_link("down")
             time.sleep(5)
@@ -100,7 +100,7 @@ def test_fit__on_two_hosts__the_model_of_one(tmp_path: Path, accident: str) -> N
         for fit in fits:
             said = fit.communicate(timeout=400)[0]
             assert fit.returncode == 0, said
-    expected = json.loads((folders[0] / "killed-98-0.json").read_text())["pictures"]
-    found = [json.loads((folders[1] / f"killed-{at}-{rank}.json").read_text()) for rank in range(2)]
+    expected = json.loads((folders[0] / "spared-0-0.json").read_text())["pictures"]
+    found = [json.loads((folders[1] / f"{what}-{rank}.json").read_text()) for rank in range(2)]
     assert [one["pictures"] for one in found] == [expected] * 2
     assert any(one["restarted"] for one in found) == (accident == "killed")
