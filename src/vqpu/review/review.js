@@ -114,14 +114,15 @@ function shownProbability(p) {
   return p < 0.001 ? "probability below 0.001" : `probability ${p.toFixed(3)}`;
 }
 
-function showItem(item) {
+function showItem(item, without) {
   current = item;
   const box = at("item");
   box.replaceChildren();
+  delete box.dataset.place;
   at("beside").replaceChildren();
   for (const button of document.querySelectorAll("[data-answer]")) button.disabled = !item;
   if (!item) {
-    box.append(make("p", "Nothing is left in this queue."));
+    box.append(make("p", without || "Nothing is left in this queue."));
     return;
   }
   box.dataset.place = item.place;
@@ -201,7 +202,7 @@ function reviewer() {
 }
 
 async function decide(answer) {
-  if (!current || gridItems) return;
+  if (!current || !ahead.length || gridItems) return;
   performance.mark("key");
   const item = ahead.shift();
   send(item, answer);
@@ -227,8 +228,10 @@ async function openQueue(name) {
   for (const button of document.querySelectorAll(".queue")) {
     button.setAttribute("aria-pressed", String(button.dataset.queue === name));
   }
+  if (!gridItems) showItem(null, "Loading.");   // a key pressed now is for no item
   if (filling) await filling.catch(() => null);
   await fill();
+  if (queue !== name) return;   // another one was opened meanwhile
   if (gridItems) showGrid(); else showItem(ahead[0] || null);
 }
 
