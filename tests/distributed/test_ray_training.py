@@ -20,6 +20,7 @@ def train_loop(config: dict[str, Any]) -> None:
     fit_once(Path(config["folder"]))
 
 
+@pytest.mark.torture  # half a minute: make test-scale runs it, .ci/run does not
 def test_ray_train__two_workers__the_same_bits_as_two_processes(tmp_path: Path) -> None:
     pytest.importorskip("ray")
     from ray.train import RunConfig, ScalingConfig
