@@ -14,7 +14,7 @@ from tests.command_line import write_table
 from vqpu.errors import InputError, UsageError
 from vqpu.files import kind_of, read_table
 from vqpu.files.readers._samples import table_parts
-from vqpu.files.readers._stores import StoredFile, is_stored, status_of
+from vqpu.files.readers._stores import StoredFile, is_stored, local_path, status_of
 from vqpu.files.readers._tablefiles import open_table, stream
 from vqpu.persistence._model import check_free
 from vqpu.persistence._targets import check_target
@@ -129,7 +129,7 @@ def test_address__no_store_there__one_sentence(address: str) -> None:
     ],
 )
 def test_address__holds_a_password_or_is_none__refused_and_not_shown(address: str) -> None:
-    for use in (kind_of, open_table, table_parts, status_of):
+    for use in (kind_of, open_table, table_parts, status_of, local_path):
         with pytest.raises(InputError) as error:
             use(address)
         assert "secret" not in str(error.value)
@@ -172,6 +172,7 @@ def test_result_in_a_store__refused_and_not_shown(
 
 
 def test_paths_of_this_machine__no_addresses(tmp_path: Path) -> None:
+    assert local_path(tmp_path) == local_path(tmp_path.as_uri()) == tmp_path
     assert not is_stored(tmp_path)
     assert not is_stored("a:b.csv")
     assert StoredFile("s3://bucket/a%20b.csv.gz").suffixes == [".csv", ".gz"]

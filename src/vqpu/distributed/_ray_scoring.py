@@ -32,7 +32,7 @@ from vqpu.files._input_streams import WHOLE, open_input
 from vqpu.files._models import OpenedModel, model_digest, open_model
 from vqpu.files._prediction import Written
 from vqpu.files._scoring import Predictions
-from vqpu.files.readers._stores import as_place, local_path, status_of
+from vqpu.files.readers._stores import local_path, status_of
 from vqpu.persistence._targets import check_no_store
 
 
@@ -168,7 +168,7 @@ class RayEngine(NamedTuple):
         plan.check_unchanged()
         records = [record for record in found if record is not None]
         if not any(record["rows"] for record in records):
-            raise InputError(f"{as_place(plan.path)} has no rows.")
+            raise InputError(f"{plan.path} has no rows.")
         return records
 
 
@@ -220,7 +220,7 @@ class _Plan(NamedTuple):
         except (OSError, InputError):  # a file is gone
             is_same = False
         if not is_same:
-            raise _ChangedInputError(f"{as_place(self.path)} was changed while it was scored")
+            raise _ChangedInputError(f"{self.path} was changed while it was scored")
 
     def job(self, folder: Path) -> Job:
         return Job(

@@ -25,7 +25,6 @@ from vqpu.files._input_parts import InputPart, count_rows
 from vqpu.files._models import OpenedModel, model_digest
 from vqpu.files._scoring import Predictions
 from vqpu.files._writers import write_predictions
-from vqpu.files.readers._stores import as_place
 
 
 def versions() -> dict[str, str]:
@@ -114,7 +113,7 @@ def _name(part: InputPart) -> str:
     if part.files is not None:
         return f"{len(part.files)} files from {part.files[0]}"
     groups = "" if part.row_groups is None else f", row groups from {part.row_groups[0]}"
-    return f"{as_place(part.path)}{groups}"
+    return f"{part.path}{groups}"
 
 
 def _ready_model(job: Job) -> OpenedModel:

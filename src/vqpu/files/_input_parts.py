@@ -10,7 +10,7 @@ from vqpu.errors import InputError
 from vqpu.files import find_images
 from vqpu.files._input_format import InputFormat
 from vqpu.files.readers._samples import table_ending, table_parts
-from vqpu.files.readers._stores import Place, address_of, as_place
+from vqpu.files.readers._stores import Place, as_place
 from vqpu.files.readers._tablefiles import ParquetFile, open_table, stream
 from vqpu.files.readers._texts import find_texts
 
@@ -95,7 +95,7 @@ def cut_input(
 
 
 def _cut_table(path: Place, most: int) -> Iterator[InputPart]:
-    address = address_of(path)
+    address = str(path)
     if table_ending(path) != ".parquet":
         yield InputPart(address)
         return

@@ -140,8 +140,8 @@ _MISSING = "does not exist"
 
 def _has_password(parts: SplitResult) -> bool:
     """Whether an address says who asks; what stands before Azure's @ is a container."""
+    parts.port  # noqa: B018 - raises where the beginning of a password stands for a port
     user, at, _ = parts.netloc.rpartition("@")
-    _ = parts.port  # raises where a password with a stroke in it looks like one
     return bool(at) and (":" in user or not parts.scheme.startswith("abfs"))
 
 
@@ -170,15 +170,10 @@ def as_place(path: str | Place) -> Place:
 
 def local_path(path: str | Path) -> Path:
     """Return a path of this machine, also where it is given as an address."""
-    if not is_stored(path):
-        return Path(path)
-    parts = urlsplit(str(path))
-    return Path(unquote(parts.path) if parts.scheme == "file" else str(path))
-
-
-def address_of(place: Place) -> str:
-    """Return what :func:`as_place` makes the same place of, in another process too."""
-    return str(place) if isinstance(place, Path) else place.uri
+    place = as_place(path)
+    if isinstance(place, StoredFile) and place.uri.startswith("file:"):
+        return Path(place.inner)
+    return Path(str(place))
 
 
 def size_of(place: Place) -> int:
