@@ -15,6 +15,7 @@ import torch
 from filelock import FileLock, Timeout
 
 from experiments.item import Config, Record
+from vqpu.base._precision import has_native_bfloat16
 from vqpu.errors import InputError
 from vqpu.persistence._atomic import replacing
 
@@ -130,4 +131,5 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "machine": platform.machine(),
         "threads": torch.get_num_threads(),
+        "native_bfloat16": has_native_bfloat16(torch.device("cpu")),  # what precision="auto" takes
     }
