@@ -239,6 +239,25 @@ def threads_text(records: Mapping[str, Record]) -> str:
     )
 
 
+def float32_text(records: Mapping[str, Record]) -> str:
+    """Return which runs a machine without bfloat16 made though "auto" would take it; else "".
+
+    Records made before this was noted say nothing of it, and are not named.
+    """
+    without = [
+        run_id
+        for run_id, record in records.items()
+        if record.environment.get("native_bfloat16") is False
+        and record.config["parameters"].get("precision", "auto") == "auto"
+    ]
+    if not without:
+        return ""
+    return (
+        "Made in float32, on a machine that does not multiply bfloat16 itself: "
+        f"{', '.join(without)}.\n\n"
+    )
+
+
 def _size(config: Config) -> str:
     pixels = f" at {config['image_size']} px" if config["image_size"] else ""
     return f"{config['task']}: P {config['n_positive']:,}, U {config['n_unlabeled']:,}{pixels}"

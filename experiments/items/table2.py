@@ -17,6 +17,7 @@ from experiments.summary import (
     best_check,
     chosen_on_sample,
     draw_points,
+    float32_text,
     group,
     last_share,
     main_stage,
@@ -84,9 +85,11 @@ class _Line(NamedTuple):
 
 def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Summary:
     """Return the table, the paper's numbers beside ours."""
-    lines = _lines(records, expected)
+    every = _lines(records, expected)
+    lines = _made(every)
     head = ["method", "measure", "paper", "ours", "seeds", "epochs", "seconds"]
-    parts = [sizes_text(records), _NOTES, threads_text(records), _overview(lines)]
+    parts = [sizes_text(records), _NOTES, threads_text(records), float32_text(records)]
+    parts += [_not_made(every, lines), _overview(lines)]
     parts += [_ranks(lines), _differences(records, lines)]
     for task in dict.fromkeys(line.task for line in lines):
         cells = [
@@ -103,7 +106,22 @@ def show(records: Mapping[str, Record], expected: Mapping[str, Any]) -> Summary:
             if line.task == task
         ]
         parts.append(f"## {task}\n\n{markdown_table(head, cells)}")
-    return Summary("\n".join(parts), [_csv_row(line) for line in lines], lambda f: _draw(f, lines))
+    return Summary("\n".join(parts), [_csv_row(line) for line in every], lambda f: _draw(f, lines))
+
+
+def _made(lines: list[_Line]) -> list[_Line]:
+    """Return the lines of rows that have a run on some task; all, if there is none at all."""
+    there = {line.row for line in lines if line.ours.n_seeds}
+    return [line for line in lines if line.row in there or not there]
+
+
+def _not_made(every: list[_Line], made: list[_Line]) -> str:
+    """Return which planned rows have no run yet; empty if there is none."""
+    shown = {line.row for line in made}
+    absent = list(dict.fromkeys(line.row for line in every if line.row not in shown))
+    if not absent:
+        return ""
+    return f"Planned rows without any run yet, left out below: {', '.join(absent)}.\n\n"
 
 
 def _overview(lines: list[_Line]) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from experiments import correctness, sample_sheets
 from experiments.item import Record
 from experiments.items import gan_samples, table2
+from experiments.summary import float32_text
 
 
 def record(seed: int, right: NDArray[np.bool_] | None, **config: Any) -> Record:
@@ -148,3 +149,17 @@ def test_gan_samples__runs_with_and_without_a_sheet__told_and_drawn() -> None:
     assert nothing is not None
     nothing(empty)
     assert not empty.axes
+
+
+def test_float32_text__names_runs_that_would_have_had_bfloat16_elsewhere() -> None:
+    def record(precision: str, **environment: bool) -> Record:
+        return Record({"parameters": {"precision": precision}}, {}, [], environment)
+
+    records = {
+        "auto": record("auto", native_bfloat16=False),
+        "asked": record("float32", native_bfloat16=False),
+        "native": record("auto", native_bfloat16=True),
+        "before": record("auto"),
+    }
+    assert "itself: auto.\n" in float32_text(records)
+    assert float32_text({"native": records["native"]}) == ""
