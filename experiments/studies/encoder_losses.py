@@ -1,16 +1,17 @@
 """Where a method without true labels ranks better than the default, and why, from the records.
 
-Reasons are rules on recorded numbers, in this order:
+Reasons are rules on recorded numbers:
 
-- chance: the lead is under two standard errors of the default's own score on the fresh part, by
-  Hanley and McNeil (1982) for the AUC and the binomial one of Boyd et al. (2013) for average
-  precision; or the rival did not lead on the other draws of the same cell.
-- caution: boosted trees with all labels are ahead of the default by as much, and the rival is
-  boosted trees too: the border is sharp, and trees whose thresholds are in part drawn at random
-  and whose leaves are shrunk blur it.
-- form: the rival is ahead of boosted trees with all labels as well, so it is no matter of labels:
-  a smooth function suits the table better than steps do.
-- labels: none of these. With all labels trees would be as good; from P and U they are not.
+- chance: over this draw and the others of the same cell, the mean lead is under one standard error
+  of the default's own score on the fresh part, by Hanley and McNeil (1982) for the AUC and the
+  binomial one of Boyd et al. (2013) for average precision. (Both are judged on the same samples, so
+  the error of their difference is smaller than that of two.) Or the rival is boosted trees, and the
+  same trees with all labels have no such lead.
+- caution: they have. The border is sharp, and trees whose thresholds are drawn at random and whose
+  leaves are shrunk blur it.
+- form: the rival is no trees, and ahead of boosted trees with all labels as well, so that it is no
+  matter of labels: a smooth function suits the table better than steps do.
+- labels: none of these. With all labels boosted trees would be as good; from P and U they are not.
 """
 
 from __future__ import annotations
@@ -153,15 +154,17 @@ def reason(
     oracle : tuple of two float, or None
         How far boosted trees with all labels are ahead of the default.
     """
-    is_clear = [lead > max(LEAD, 2 * error) for lead, error in zip(leads, errors, strict=True)]
-    if not any(is_clear) or (again and max(np.mean(again, axis=0)) <= LEAD):
+    draws = np.array([leads, *again])
+    bound = np.maximum(LEAD, np.array(errors) / len(draws) ** 0.5)
+    is_clear = (draws[0] > LEAD) & (draws.mean(axis=0) > bound)
+    if not is_clear.any():
         return "chance"
-    place = is_clear.index(True)
+    place = int(np.argmax(is_clear))
     if oracle is None:
         return "labels"
-    if oracle[place] < leads[place] / 2:
-        return "form"
-    return "caution" if rival in _BOOSTED else "labels"
+    if rival in _BOOSTED:
+        return "caution" if oracle[place] >= leads[place] / 2 else "chance"
+    return "form" if leads[place] > oracle[place] else "labels"
 
 
 def _leads(row: Row, ours: Row) -> tuple[float, float]:

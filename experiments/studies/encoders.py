@@ -40,11 +40,12 @@ LOSSES = (
     "Where a method without true labels has a higher AUC or average precision than trees-2, the "
     "default, by more than half a point. Leads are of AUC / average precision in points; the "
     "standard error is that of the default's own scores on the fresh part, by the number of its "
-    "positives and negatives. Reasons follow from these numbers: *chance*, a lead under two "
-    "standard errors, or none on another draw of the same cell (seed 2); *caution*, boosted trees "
-    "with all labels are ahead of the default too, and so are the rival's: the border is sharp, "
-    "and thresholds drawn at random blur it; *form*, the rival is ahead of boosted trees with all "
-    "labels as well: a smooth function suits the table; *labels*, none of these.\n\n"
+    "positives and negatives. Reasons follow from these numbers: *chance*, the mean lead over this "
+    "draw and another of the same cell (seed 2) is under one standard error, or the rival is "
+    "boosted trees and the same with all labels have no such lead; *caution*, they have: the "
+    "border is sharp, and thresholds drawn at random blur it; *form*, the rival is no trees and "
+    "ahead of boosted trees with all labels as well: a smooth function suits the table; *labels*, "
+    "none of these.\n\n"
 )
 ALPHAS = (0.2, 0.5, 0.05, 0.8)
 # The MLP takes a minute or more a table, so it runs where that is bearable.

@@ -53,12 +53,14 @@ def test_run__every_quick_method_is_judged() -> None:
 
 
 def test_reason__by_the_size_of_the_lead_and_who_has_it() -> None:
-    lead, errors = (0.05, 0.06), (0.01, 0.02)
-    assert reason("naive", lead, (0.03, 0.04), [], (0.05, 0.05)) == "chance"
-    assert reason("naive", lead, errors, [(-0.01, 0.0)], (0.05, 0.05)) == "chance"
-    assert reason("naive", lead, errors, [(0.04, 0.05)], (0.05, 0.05)) == "caution"
-    assert reason("mlp", lead, errors, [], (0.01, 0.05)) == "form"
-    assert reason("mlp", lead, errors, [], (0.04, 0.05)) == "labels"
+    lead, errors, ahead, behind = (0.05, 0.06), (0.03, 0.04), (0.05, 0.05), (0.01, 0.01)
+    assert reason("naive", lead, (0.06, 0.07), [], ahead) == "chance"
+    assert reason("naive", lead, (0.06, 0.07), [(0.05, 0.05)], ahead) == "caution"
+    assert reason("naive", lead, errors, [(-0.04, -0.05)], ahead) == "chance"
+    assert reason("naive", lead, errors, [], ahead) == "caution"
+    assert reason("naive", lead, errors, [], behind) == "chance"
+    assert reason("mlp", lead, errors, [], behind) == "form"
+    assert reason("mlp", lead, errors, [], (0.06, 0.06)) == "labels"
 
 
 def test_losses__only_leads_of_methods_without_labels_are_told() -> None:
