@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -113,6 +114,7 @@ def test_walk__fit_inspect_predict_explain_report(
     assert explained["n_seen"] + explained["n_broken"] == 501
     assert {sample["name"] for sample in explained["samples"]} == {row["id"] for row in judged}
     assert set(list(explained["importance"])[:3]) & {"age", "remark", "shop"}
+    assert_words_are_named(explained, {row["customer"]: row["remark"] for row in given})
 
     ranked = run_json(capsys, "rank", tmp_path / "model", walk / "new.csv", "--top", 20)
     n_ranked = ranked["n_seen"] + ranked["n_labeled"] + ranked["n_broken"]
@@ -121,6 +123,43 @@ def test_walk__fit_inspect_predict_explain_report(
     page = (tmp_path / "page.html").read_text()
     assert "(missing)" in page
     assert "remark" in page
+
+
+def assert_words_are_named(explained: dict[str, Any], remarks: dict[str, str]) -> None:
+    """A text is one column with its own words, and those that buyers write speak for it."""
+    assert "remark" in explained["importance"]
+    assert sum(explained["importance"].values()) == pytest.approx(1)
+    told = [
+        (sample["name"], reason)
+        for sample in explained["samples"]
+        for reason in sample["for"]
+        if reason["column"] == "remark"
+    ]
+    assert len(told) > 50
+    assert all(reason["value"] == remarks[name] for name, reason in told)
+    strongest = [next(iter(reason["words"]), "") for _, reason in told]
+    assert np.mean([word in ("great", "service", "again") for word in strongest]) > 0.9
+
+
+@pytest.mark.filterwarnings("default::vqpu.errors.ColumnWarning")
+def test_no_id_column__rows_answered_by_number(
+    walk: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    some = _read_semicolons(walk / "data.csv")[:300]
+    for name, left_out in (("fit", {"shop"}), ("new", {"shop", "customer"})):
+        with open(tmp_path / f"{name}.csv", "w", newline="", encoding="utf-8") as file:
+            rows = csv.DictWriter(file, [c for c in HEADER if c not in left_out])
+            rows.writeheader()
+            rows.writerows([{k: v for k, v in row.items() if k not in left_out} for row in some])
+    line = ["fit", tmp_path / "fit.csv", "--label", "bought", "--positive", "yes", "--id"]
+    model, out = tmp_path / "model", tmp_path / "out.csv"
+    run(capsys, *line, "customer", "--out", model, "--set=max_steps=10", "--seed=0")
+    assert main(["predict", str(model), str(tmp_path / "new.csv"), "--out", str(out)]) == 0
+    assert "no column 'customer', which named rows in training" in capsys.readouterr().err
+    assert [row["id"] for row in read_csv(out)] == [str(place) for place in range(300)]
+    line = ["predict", model, tmp_path / "new.csv", "--out", out, "--id", "customer"]
+    assert "lacks the column 'customer'" in run(capsys, *line, code=1)
 
 
 def _read_semicolons(path: Path) -> list[dict[str, str]]:

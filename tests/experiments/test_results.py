@@ -14,6 +14,7 @@ from experiments.methods import flat_parameters
 from experiments.runner import Request, read_item
 from experiments.studies import (
     accuracy,
+    encoders,
     gaussians,
     metrics,
     priors,
@@ -89,20 +90,53 @@ def table_means() -> dict[str, dict[str, float]]:
     """Mean balanced accuracy in points, by table and method."""
     means: dict[str, dict[str, float]] = {}
     for table in tables.CASES:
-        for method in ("vq", "naive", "oracle"):
+        for method in tables.METHODS:
             values = tables.values_of(records_of("tables"), table, method, "test_balanced_accuracy")
             assert len(values) == 5
             means.setdefault(table, {})[method] = 100 * sum(values) / 5
     return means
 
 
-def test_tables__defaults__above_naive() -> None:
+def test_tables__networks__above_naive() -> None:
     assert all(row["vq"] > row["naive"] for row in table_means().values())
 
 
-def test_tables__defaults__within_3_points_of_the_oracle() -> None:
-    gaps = {table: row["oracle"] - row["vq"] for table, row in table_means().items()}
+@pytest.mark.parametrize(("method", "oracle"), [("vq", "oracle"), ("trees", "boosted-oracle")])
+def test_tables__within_3_points_of_the_same_with_all_labels(method: str, oracle: str) -> None:
+    gaps = {table: row[oracle] - row[method] for table, row in table_means().items()}
     assert max(gaps.values()) <= 3, gaps
+
+
+def encoder_cells() -> encoders.Cells:
+    records = records_of("encoders")
+    return encoders.cells_of([r for r in records if r.config["seed"] in encoders.SEEDS])
+
+
+@pytest.mark.parametrize("rival", ["naive", "elkan-noto", *encoders.PEERS])
+@pytest.mark.parametrize("score", ["auc", "average_precision"])
+def test_encoders__default__above_every_rival_on_average(rival: str, score: str) -> None:
+    both = [cell for cell in encoder_cells().values() if {rival, encoders.DEFAULT} <= cell.keys()]
+    assert len(both) >= 50
+    gaps = [cell[encoders.DEFAULT][score] - cell[rival][score] for cell in both]
+    assert np.mean(gaps) > 2 * np.std(gaps) / len(gaps) ** 0.5
+
+
+def test_encoders__default__within_2_points_of_boosted_trees_with_all_labels() -> None:
+    cells = [cell for (_, alpha), cell in encoder_cells().items() if alpha in (0.2, 0.5)]
+    assert len(cells) == 2 * 28
+    gaps = [
+        cell["oracle"]["balanced_accuracy"] - cell[encoders.DEFAULT]["balanced_accuracy"]
+        for cell in cells
+    ]
+    assert 100 * np.mean(gaps) <= 2
+
+
+def test_encoders__two_rounds__lower_nothing_where_classes_overlap() -> None:
+    overlapping = [cell for cell in encoder_cells().values() if cell["oracle"]["auc"] < 0.95]
+    assert len(overlapping) > 50
+    for score, sign in (("average_precision", 1), ("calibration_error", -1)):
+        gains = [sign * (cell["trees-2"][score] - cell["trees"][score]) for cell in overlapping]
+        assert np.mean(gains) > -2 * np.std(gains) / len(gains) ** 0.5
 
 
 def test_study__default__above_naive_on_average() -> None:

@@ -246,6 +246,7 @@ def test_mutated_files__read_or_refused__never_a_crash(kind: str, tmp_path: Path
 
 
 @pytest.mark.torture
+@pytest.mark.timeout(3600)  # 10,000 workbooks take a quarter of an hour
 @pytest.mark.parametrize("kind", KINDS)
 def test_mutated_files__thousands_of_them__no_crash_no_hang_under_1_gb(
     kind: str, tmp_path: Path
@@ -275,6 +276,7 @@ print(json.dumps([data.X.shape[1], n, time.process_time() - began, peak]))
 
 
 @pytest.mark.torture
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("kind", ["words", "numbers"])
 def test_20000_columns__fitted_and_predicted_in_bounded_time_and_memory(
     kind: str, tmp_path: Path

@@ -102,6 +102,19 @@ def test_folds__keep_the_share_of_labelled_ones() -> None:
         assert len(test) in (20, 21)
 
 
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_folds__groups__each_in_one_fold_with_labelled_ones_in_all(shuffle: bool) -> None:
+    rng = np.random.default_rng(0)
+    groups = rng.permutation(np.repeat(np.arange(30), 4))
+    y = (rng.random(120) < 0.3).astype(int)
+    folds = PUStratifiedKFold(n_splits=4, shuffle=shuffle, random_state=0 if shuffle else None)
+    parts = list(folds.split(np.zeros((120, 1)), y, groups=[f"patient {g}" for g in groups]))
+    assert sorted(np.concatenate([test for _, test in parts]).tolist()) == list(range(120))
+    for train, test in parts:
+        assert not set(groups[train]) & set(groups[test])
+        assert y[test].mean() == pytest.approx(y.mean(), abs=0.1)
+
+
 @pytest.mark.parametrize(
     ("y", "message"),
     [

@@ -227,7 +227,10 @@ def explain(
 
 def _plain_explanation(explained: Explained) -> dict[str, Any]:
     def plain(reasons: list[Reason]) -> list[dict[str, Any]]:
-        return [reason._asdict() for reason in reasons]
+        return [
+            reason._asdict() | {"words": {one.word: one.contribution for one in reason.words}}
+            for reason in reasons
+        ]
 
     return {
         "n_seen": explained.n_seen,

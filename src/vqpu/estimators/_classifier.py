@@ -114,9 +114,15 @@ class PUClassifier(ClassifierMixin, BaseEstimator):
         """Whether NaN in vectors means missing, and columns may hold codes of categories."""
         return False
 
+    @property
+    def _takes_sparse(self) -> bool:
+        """Whether vectors may stand in a sparse matrix."""
+        return False
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.non_deterministic = False
         tags.input_tags.allow_nan = self._takes_gaps
+        tags.input_tags.sparse = self._takes_sparse
         return tags

@@ -17,23 +17,42 @@ from vqpu.files._input_format import InputFormat
 from vqpu.files._input_streams import open_input
 from vqpu.files._models import open_model
 from vqpu.files._scoring import predict_chunk
+from vqpu.files._text_reasons import TextColumn, WordEffect, text_columns
+from vqpu.files.readers._tables import texts_of_rows
+from vqpu.vq._explanation import Explanation
 
 MOST_COLUMNS = 3
+_MOST_WORDS = 3
+_LONGEST_SHOWN = 60
 
 
 class Reason(NamedTuple):
-    """A column, its value in a sample, and what it adds to s(x)."""
+    """A column, its value in a sample, and what it adds to s(x).
+
+    Attributes
+    ----------
+    column : str
+    value : float, str or None
+        A number, the word of a category, a text; None where it is missing.
+    contribution : float
+    words : list of WordEffect
+        Of a text: those that speak most as it does.
+    """
 
     column: str
-    value: float | str | None  # a number, the word of a category, None where it is missing
+    value: float | str | None
     contribution: float
+    words: list[WordEffect]
 
     @property
     def text(self) -> str:
         """What a person reads."""
         value = "missing" if self.value is None else self.value
         shown = value if isinstance(value, str) else f"{value:.6g}"
-        return f"{self.column} = {shown} ({self.contribution:+.3f})"
+        if len(shown) > _LONGEST_SHOWN:
+            shown = f"{shown[:_LONGEST_SHOWN]}..."
+        words = "".join(f", {one.word} {one.contribution:+.3f}" for one in self.words)
+        return f"{self.column} = {' '.join(shown.split())} ({self.contribution:+.3f}{words})"
 
 
 class ExplainedSample(NamedTuple):
@@ -112,27 +131,50 @@ def explain_file(
     best = heapq.nlargest(top, _scored(model, chunks, counts))
     if not best:
         raise InputError(f"{input_path} has no sample that can be explained.")
-    rows = np.stack([row for *_, row in best])
-    explanation = model.explain(rows)
-    added = explanation.contributions
-    names = column_names(input_format, rows.shape[1])
-    words = _words(input_format)
-
-    def reasons(place: int, sign: int) -> list[Reason]:
-        chosen = explanation.strongest(place, MOST_COLUMNS, sign=sign)
-        return [
-            Reason(names[i], _value(rows[place, i], words.get(i)), float(added[place, i]))
-            for i in chosen
-        ]
-
+    reasons = _Reasons(model, input_format, input_path, best)
     samples = [
-        ExplainedSample(name, probability, reasons(place, 1), reasons(place, -1))
+        ExplainedSample(name, probability, reasons.of(place, 1), reasons.of(place, -1))
         for place, (_, _, name, probability, _) in enumerate(best)
     ]
     return Explained(samples, importance, **counts, notes=notes)
 
 
-def column_names(input_format: InputFormat, n_columns: int) -> list[str]:
+class ColumnGroups(NamedTuple):
+    """The columns of the encoded matrix as people know them: all directions of a text are one.
+
+    Attributes
+    ----------
+    names : list of str
+    starts : ndarray of int64
+        Where each begins in the encoded matrix.
+    """
+
+    names: list[str]
+    starts: NDArray[np.int64]
+
+    def summed(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what belongs together added up, over the last axis: Shapley values and shares are.
+
+        Parameters
+        ----------
+        values : ndarray of shape (..., n_columns)
+        """
+        return np.asarray(np.add.reduceat(values, self.starts, axis=-1))
+
+    def explanation(self, model: Any, rows: NDArray[Any]) -> Explanation:
+        """Return what each adds to s(x) of some samples.
+
+        Parameters
+        ----------
+        model : VQKMeansClassifier
+            With trees.
+        rows : ndarray of shape (n, n_columns)
+        """
+        found = model.explain(rows)
+        return Explanation(self.summed(found.contributions), found.base)
+
+
+def column_groups(input_format: InputFormat, n_columns: int) -> ColumnGroups:
     """Return what to call the columns of X.
 
     Parameters
@@ -140,10 +182,52 @@ def column_names(input_format: InputFormat, n_columns: int) -> list[str]:
     input_format : InputFormat
     n_columns : int
     """
-    if input_format.plan is not None:
-        return input_format.plan.feature_names
-    kind = "column" if input_format.features is None else "feature"
-    return [f"{kind} {index}" for index in range(n_columns)]
+    if input_format.plan is None:
+        kind = "column" if input_format.features is None else "feature"
+        names = [f"{kind} {index}" for index in range(n_columns)]
+        return ColumnGroups(names, np.arange(n_columns))
+    names, widths = [], [0]
+    for column in input_format.plan.columns:
+        own = [column.name] if column.kind == "text" else column.feature_names
+        names += own
+        widths += [column.n_features // len(own)] * len(own)
+    return ColumnGroups(names, np.cumsum(widths)[:-1])
+
+
+class _Reasons:
+    """What speaks for and against each of the best samples."""
+
+    def __init__(
+        self, model: Any, input_format: InputFormat, path: str | Path, best: list[Entry]
+    ) -> None:
+        self._model, self._rows = model, np.stack([row for *_, row in best])
+        self._groups = column_groups(input_format, self._rows.shape[1])
+        self._explanation = self._groups.explanation(model, self._rows)
+        self._words = _words(input_format)
+        self._texts = text_columns(input_format.plan)
+        numbers = [-place for _, place, *_ in best]
+        self._read = texts_of_rows(path, list(self._texts), numbers) if self._texts else {}
+
+    def of(self, sample: int, sign: int) -> list[Reason]:
+        chosen = self._explanation.strongest(sample, MOST_COLUMNS, sign=sign)
+        return [self._reason(sample, group, sign) for group in chosen]
+
+    def _reason(self, sample: int, group: int, sign: int) -> Reason:
+        name = self._groups.names[group]
+        added = float(self._explanation.contributions[sample, group])
+        if name in self._texts:
+            text = self._read[name][sample]
+            return Reason(name, text, added, self._effects(sample, self._texts[name], text, sign))
+        place = int(self._groups.starts[group])
+        value = _value(self._rows[sample, place], self._words.get(place))
+        return Reason(name, value, added, [])
+
+    def _effects(
+        self, sample: int, column: TextColumn, text: str | None, sign: int
+    ) -> list[WordEffect]:
+        """Return the words that speak as the whole text does."""
+        effects = column.effects(self._model, self._rows[sample], text or "")
+        return [one for one in effects[::sign] if sign * one.contribution > 0][:_MOST_WORDS]
 
 
 def _words(input_format: InputFormat) -> dict[int, tuple[str, ...]]:
@@ -172,8 +256,8 @@ def _importance(model: Any, input_format: InputFormat) -> list[tuple[str, float]
             f"Only trees can say what each column adds. This model is a {model_name} with a "
             "network: fit it with --encoder trees."
         )
-    shares = model.feature_importances_
-    names = column_names(input_format, len(shares))
+    groups = column_groups(input_format, len(model.feature_importances_))
+    names, shares = groups.names, groups.summed(model.feature_importances_)
     order = np.argsort(-shares, kind="stable")
     return [(names[index], float(shares[index])) for index in order]
 
@@ -182,7 +266,8 @@ Entry = tuple[float, int, Any, float, NDArray[Any]]
 
 
 def _scored(model: Any, chunks: Iterable[Chunk], counts: dict[str, int]) -> Iterator[Entry]:
-    """Give score, place, name, probability and values of every sample."""
+    """Give score, row (negative: the earlier first), name, probability, values of every sample."""
+    start = 0
     for chunk in chunks:
         part = predict_chunk(model, chunk)
         counts["n_broken"] += part.n_broken
@@ -192,4 +277,5 @@ def _scored(model: Any, chunks: Iterable[Chunk], counts: dict[str, int]) -> Iter
             if row is None or reason is not None:
                 continue
             counts["n_seen"] += 1
-            yield score, -counts["n_seen"], name, probability, np.array(row)
+            yield score, -(start + place), name, probability, np.array(row)
+        start += len(part)

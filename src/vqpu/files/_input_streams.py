@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vqpu.errors import InputError, UsageError, did_you_mean
+from vqpu.errors import ColumnWarning, InputError, UsageError, did_you_mean
 from vqpu.features._extractor import Extractor
 from vqpu.features._opening import reopen_extractor
 from vqpu.files import (
@@ -116,7 +117,7 @@ def open_input(
     path : path
     shard : Shard
     id_column : str or None
-        Of tables; None takes the one used in training, if any, and "" none.
+        Of tables; None takes the one used in training, if it is there, and "" none.
     label, positive : str and object, or None
         Of tables: if given, chunks have ``y``.
     keep : sequence of str
@@ -142,7 +143,9 @@ def open_input(
         path, rows = part.path, part.rows()
     check_of_table(input_format, id_column, keep, missing)
     extractor = opened_features(input_format, features)
-    id_column = input_format.id_column if id_column is None else id_column or None
+    if id_column is None:
+        id_column = _id_of_training(input_format, path, is_part=part is not None)
+    id_column = id_column or None
     if extractor is not None:
         roles = {"id_column": id_column, "label": label, "positive": positive, "keep": keep}
         raw = _raw_chunks(input_format, path, shard, {**roles, **rows}, part)
@@ -197,6 +200,24 @@ def known_label(input_format: InputFormat, path: str | Path) -> str | None:
         return None
     check_kind(input_format, path)
     return input_format.label if input_format.label in table_columns(path) else None
+
+
+def _id_of_training(input_format: InputFormat, path: str | Path, *, is_part: bool) -> str | None:
+    """Return the column that named rows in training, None if there is none here.
+
+    Nothing is learned from it, so that a table without it can be judged as well as any.
+    """
+    name = input_format.id_column
+    if name is None or name in table_columns(path):
+        return name
+    if not is_part:  # the whole input was told of already
+        warnings.warn(
+            f"{path} has no column {name!r}, which named rows in training, so rows are named by "
+            "their number from 0. Name them by another column with --id.",
+            ColumnWarning,
+            stacklevel=4,
+        )
+    return None
 
 
 def _files(input_format: InputFormat, path: str | Path, part: InputPart | None) -> Sequence[Path]:

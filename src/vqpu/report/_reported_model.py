@@ -6,7 +6,7 @@ import os
 from typing import Any, NamedTuple
 
 from vqpu.errors import InputTypeError, ModelFileError
-from vqpu.files._explaining import column_names
+from vqpu.files._explaining import ColumnGroups, column_groups
 from vqpu.files._models import open_model
 from vqpu.report._training_sample import TrainingSample, read_training_sample
 from vqpu.vq._classifier import VQKMeansClassifier
@@ -26,8 +26,8 @@ class ReportedModel(NamedTuple):
         What input fits, in a few words.
     sample : TrainingSample or None
         None if the model was saved from Python.
-    columns : tuple of str
-        Of a table, as the encoder sees them.
+    columns : ColumnGroups or None
+        Of vectors, as people know them.
     """
 
     name: str
@@ -36,7 +36,7 @@ class ReportedModel(NamedTuple):
     versions: dict[str, str]
     takes: str
     sample: TrainingSample | None
-    columns: tuple[str, ...] = ()
+    columns: ColumnGroups | None = None
 
 
 def read_reported_model(path: str | os.PathLike[str], encoder: Any = None) -> ReportedModel:
@@ -66,7 +66,5 @@ def read_reported_model(path: str | os.PathLike[str], encoder: Any = None) -> Re
         bundle.manifest["versions"],
         input_format.describe(),
         read_training_sample(bundle),
-        tuple(column_names(input_format, *model.input_shape_))
-        if len(model.input_shape_) == 1
-        else (),
+        column_groups(input_format, *model.input_shape_) if len(model.input_shape_) == 1 else None,
     )

@@ -174,9 +174,10 @@ def importance_rows(reported: ReportedModel) -> list[tuple[str, str]] | None:
     reported : ReportedModel
     """
     shares = getattr(reported.model, "feature_importances_", None)
-    if shares is None:
+    if shares is None or reported.columns is None:
         return None
-    ranked = sorted(zip(shares.tolist(), reported.columns, strict=True), key=lambda pair: -pair[0])
+    names, summed = reported.columns.names, reported.columns.summed(shares).tolist()
+    ranked = sorted(zip(summed, names, strict=True), key=lambda pair: -pair[0])
     return [(name, f"{share:.1%}") for share, name in ranked[:_MOST_COLUMNS] if share > 0]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.errors import BrokenImageError, InputError
-from vqpu.files._explaining import MOST_COLUMNS, column_names
+from vqpu.files._explaining import MOST_COLUMNS, column_groups
 from vqpu.files._input_format import InputFormat
 from vqpu.files.readers._decode import ImageRule, decode_image, open_image_file
 from vqpu.files.readers._texts import decode_text, read_text_file
@@ -201,13 +201,13 @@ class SampleViewer:
         is_explained = hasattr(self._estimator, "feature_importances_")
         if not is_explained or self._format.features is not None:  # whose numbers mean nothing
             return [], []
-        explanation = self._estimator.explain(X)
-        names = column_names(self._format, X.shape[1])
+        groups = column_groups(self._format, X.shape[1])
+        explanation = groups.explanation(self._estimator, X)
         found = []
         for sign in (1, -1):
             places = explanation.strongest(0, MOST_COLUMNS, sign=sign)
             added = explanation.contributions[0]
-            found.append([f"{names[place]} ({added[place]:+.3f})" for place in places])
+            found.append([f"{groups.names[place]} ({added[place]:+.3f})" for place in places])
         return found[0], found[1]
 
     def _nearest(self, X: NDArray[Any]) -> list[Neighbour]:

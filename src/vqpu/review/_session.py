@@ -257,11 +257,12 @@ def _predictions(model: OpenedModel, request: ReviewRequest) -> Iterator[Predict
 
 
 def _chunks(model: OpenedModel, request: ReviewRequest, keep: list[str]) -> Iterator[Chunk]:
-    input_format = model.input_format
+    input_format, id_column = model.input_format, request.id_column
     return open_input(
         input_format,
         request.input,
-        id_column=request.id_column,
+        # Decisions are kept under these names, so the column of training must be there.
+        id_column=input_format.id_column if id_column is None else id_column,
         label=known_label(input_format, request.input),
         positive=input_format.positive,
         keep=keep,

@@ -246,5 +246,9 @@ class LogisticClassifier(NetworkClassifier):
     def _takes_gaps(self) -> bool:
         return True
 
+    @property
+    def _takes_sparse(self) -> bool:
+        return bool(self.encoder == "linear")
+
     def _count_members(self, source: ArraySource) -> int:
         return count_members(self.n_members, source)

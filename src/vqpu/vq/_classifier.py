@@ -468,7 +468,6 @@ class VQKMeansClassifier(
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = []
-        tags.input_tags.sparse = self._takes_sparse
         return tags
 
     @property
@@ -500,6 +499,8 @@ class VQKMeansClassifier(
 
     @property
     def _takes_sparse(self) -> bool:
+        if self.encoder == "linear":
+            return True
         if hasattr(self, "_folded"):
             return isinstance(self._folded, TreeNetwork)
         return is_trees(self.encoder, resolve_variant(self.variant))

@@ -159,6 +159,16 @@ def as_text(name: str, values: Any) -> Any:
     return pa.DictionaryArray.from_arrays(values.indices, pa.array(texts, pa.large_string()))
 
 
+def first_letters(texts: Any, most: int) -> list[str | None]:
+    """Return the beginnings of texts, plain or in a dictionary, None where there is none."""
+    import pyarrow.compute as pc
+
+    cut: list[str | None] = mapped(
+        texts, lambda plain: pc.utf8_slice_codeunits(plain, 0, most)
+    ).to_pylist()
+    return cut
+
+
 def plain_word(value: Any) -> str | None:
     """Return a value as text, None for a missing one."""
     if value is None or value != value:

@@ -10,14 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.base.columns import ColumnPlan, Notes, Wishes, encode_batch, fit_plan
-from vqpu.base.columns._arrow import missing_mask
+from vqpu.base.columns._arrow import as_text, first_letters, missing_mask
 from vqpu.base.columns._rows import with_plan
+from vqpu.base.columns._text import LONGEST_READ
 from vqpu.base.columns._wishes import check_columns
 from vqpu.errors import InputError
 from vqpu.files.readers._roles import ids_of, is_positive, kept_column, some_words
 from vqpu.files.readers._samples import Chunk, KeptColumn, PUData, check_both_kinds
 from vqpu.files.readers._spool import Spool
 from vqpu.files.readers._tablefiles import TableFile, open_table, stream, understood
+
+_TEXT_WIDTH = 1024  # values that a text counts as where rows are read
 
 
 class _Roles(NamedTuple):
@@ -234,6 +237,36 @@ def table_columns(path: str | Path) -> list[str]:
     """
     names: list[str] = open_table(path).schema.names
     return names
+
+
+def texts_of_rows(
+    path: str | Path, columns: Sequence[str], rows: Sequence[int]
+) -> dict[str, list[str | None]]:
+    """Return the texts of some rows of a table as far as a model reads them, a list a column.
+
+    Parameters
+    ----------
+    path : path
+    columns : sequence of str
+    rows : sequence of int
+        In any order, from 0.
+    """
+    wanted = np.asarray(rows)
+    found: dict[str, list[str | None]] = {name: [None] * len(rows) for name in columns}
+    table = open_table(path, kinds=dict.fromkeys(columns, "text"))
+    start = 0
+    for batch in stream(table, columns, _TEXT_WIDTH * len(columns)):
+        here = np.flatnonzero((wanted >= start) & (wanted < start + batch.num_rows))
+        start += batch.num_rows
+        if not len(here):
+            continue
+        some = batch.take(wanted[here] - start + batch.num_rows)
+        with understood(table.path):
+            for name in columns:
+                texts = first_letters(as_text(name, some.column(name)), LONGEST_READ)
+                for place, text in zip(here, texts, strict=True):
+                    found[name][place] = text
+    return found
 
 
 def can_hold(path: str | Path, column: str, value: Any) -> bool:
