@@ -68,7 +68,7 @@ class Draw(NamedTuple):
 
 
 CHOOSES = Draw(380, 40, 20, 10, 8, most_unlabeled=3_000, n_steps=200)
-JUDGES = Draw(340, 24, 30, 16, 10, most_unlabeled=1_000, n_steps=80)
+JUDGES = Draw(356, 16, 28, 12, 8, most_unlabeled=600, n_steps=60)
 
 
 def draw_of(number: int) -> Draw:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.item import Record
+from experiments.studies.doubt_cases import JUDGING
 from experiments.summary import markdown_table
 from vqpu.estimators._evidence import FitEvidence
 from vqpu.estimators._expected import expected_accuracy, expected_auc
@@ -43,12 +44,33 @@ def plain_evidence(evidence: FitEvidence) -> dict[str, Any]:
     evidence : FitEvidence
     """
     plain = {
-        name: [round(part, 5) for part in value] if isinstance(value, Interval) else value
+        name: plain_interval(value) if isinstance(value, Interval) else value
         for name, value in evidence._asdict().items()
     }
     for name in ("reference", "unlike_columns", "unlike_samples", "unlike_names"):
         del plain[name]  # no rule rests on them
     return plain | {"cells": [part.astype(int).tolist() for part in evidence.cells[1:]]}
+
+
+def plain_interval(interval: Interval) -> list[float]:
+    """Return an interval ready for JSON.
+
+    Parameters
+    ----------
+    interval : Interval
+    """
+    return [round(part, 5) for part in interval]
+
+
+def cells_of(plain: dict[str, Any]) -> Cells:
+    """Return the counts of a record's evidence.
+
+    Parameters
+    ----------
+    plain : dict
+    """
+    counts = [np.array(part, dtype=np.float64) for part in plain["cells"]]
+    return Cells(np.arange(len(counts[0]) - 1.0), *counts)
 
 
 def evidence_of(plain: dict[str, Any]) -> FitEvidence:
@@ -58,8 +80,7 @@ def evidence_of(plain: dict[str, Any]) -> FitEvidence:
     ----------
     plain : dict
     """
-    counts = [np.array(part, dtype=np.float64) for part in plain["cells"]]
-    parts = plain | {"cells": Cells(np.arange(len(counts[0]) - 1.0), *counts)}
+    parts = plain | {"cells": cells_of(plain)}
     parts |= {name: Interval(*plain[name]) for name in ("alpha", "auc")}
     return FitEvidence(**{name: parts[name] for name in FitEvidence._fields if name in parts})
 
@@ -73,7 +94,7 @@ class Fit:
         self.findings = findings_of_evidence(self.evidence)
         self.fault = str(self.values["fault"])
         self.alpha = float(self.values["true_alpha"])
-        self.is_judge = bool(self.values["number"] % 2)
+        self.is_judge = bool(self.values["number"] >= JUDGING)
         self.gap = (
             self.values["supervised_balanced_accuracy"] - self.values["fit_balanced_accuracy"]
         )
