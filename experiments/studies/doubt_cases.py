@@ -67,7 +67,7 @@ class Draw(NamedTuple):
         return sum(self[:5])
 
 
-CHOOSES = Draw(380, 40, 20, 10, 8, most_unlabeled=3_000, n_steps=200)
+CHOOSES = Draw(380, 40, 0, 0, 0, most_unlabeled=3_000, n_steps=200)
 JUDGES = Draw(356, 16, 28, 12, 8, most_unlabeled=600, n_steps=60)
 
 
@@ -143,6 +143,16 @@ def draw_case(number: int) -> Case:
     if method is None:
         method = str(rng.choice(["network", *RIVALS]))
     return Case(str(rng.choice(tables)), int(rng.choice(_SIZES)), alpha, fault, method, number)
+
+
+def kind_of(number: int) -> str:
+    """Return what kind of case has a number: "trees", "others", "texts", "images" or "broken".
+
+    Parameters
+    ----------
+    number : int
+    """
+    return _kind(number)[0]
 
 
 def _kind(number: int) -> tuple[str, str | None, list[str], tuple[str, ...]]:
