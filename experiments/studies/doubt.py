@@ -1,8 +1,8 @@
 """Study of doubt: whether findings are right, and whether intervals of alpha hold the truth.
 
 Fits that a user could have made, good and bad (`doubt_cases`). A record holds what the fit knew of
-itself, and what is true. Constants and thresholds are chosen on the cases with even numbers; those
-with odd ones judge.
+itself, and what is true. Constants and thresholds are chosen on the first draw of cases; a second
+one, which was made and read once the rules were fixed, judges.
 """
 
 from __future__ import annotations
@@ -20,7 +20,18 @@ from sklearn.model_selection import StratifiedKFold
 
 from experiments.item import Config, RunResult, Seeds, study
 from experiments.judged import rounded
-from experiments.studies.doubt_cases import Drawn, draw_case, draw_data, fit_case, n_cases
+from experiments.studies.doubt_cases import (
+    CHOOSES,
+    DRAW,
+    JUDGES,
+    JUDGING,
+    Drawn,
+    as_given,
+    draw_case,
+    draw_data,
+    draw_of,
+    fit_case,
+)
 from experiments.studies.doubt_summary import plain_evidence, summary
 from experiments.studies.encoder_tables import Flags, Floats
 from experiments.studies.forms import calibration_error
@@ -28,15 +39,19 @@ from vqpu.errors import VqpuError, VqpuWarning
 
 # Of P these have what U has not, so the supervised model learns from U alone.
 _FAULTS_OF_P = ("shift", "wrong-labels", "id", "leak")
+_BINS = 32  # of the supervised model's columns: more cost most of a small case's time
 
 
 def expand(seeds: Seeds | None) -> dict[str, Config]:
     if seeds is None:
-        return {f"case{number:04d}": _config(number) for number in range(n_cases())}
+        numbers = [*range(CHOOSES.n_cases), *range(JUDGING, JUDGING + JUDGES.n_cases)]
+        return {f"case{number:04d}": _config(number) for number in numbers}
     return {
         f"case{number}": _config(number) | {"seed": seed}
         for seed in seeds
-        for number in range(10_000 * (1 + seed), 10_000 * (1 + seed) + n_cases())
+        for number in range(
+            DRAW * (1 + seed), DRAW * (1 + seed) + draw_of(DRAW * (1 + seed)).n_cases
+        )
     }
 
 
@@ -63,7 +78,7 @@ def run(config: Config, _: Path | None) -> RunResult:
         except VqpuError as error:
             return RunResult({**metrics, "error": type(error).__name__}, [])
     metrics["seconds"] = time.perf_counter() - began
-    scores = model.decision_function(drawn.unlabeled)
+    scores = model.decision_function(as_given(drawn.unlabeled))
     told = supervised(drawn, case.fault)
     metrics |= {f"fit_{name}": value for name, value in judged(scores, drawn.truth).items()}
     metrics |= {f"supervised_{name}": value for name, value in judged(told, drawn.truth).items()}
@@ -123,12 +138,12 @@ def supervised(drawn: Drawn, fault: str) -> Floats:
     scores, share = np.zeros(len(truth)), float(truth.mean())
     folds = StratifiedKFold(min(5, rarer), shuffle=True, random_state=0)
     for train, rest in folds.split(drawn.unlabeled, truth):
-        X = np.concatenate([drawn.unlabeled[train], others])
+        X = np.concatenate([drawn.unlabeled[train], others]).reshape(len(train) + len(others), -1)
         y: NDArray[Any] = np.concatenate([truth[train], np.ones(len(others), bool)])
         weight = np.where(y, share / y.mean(), (1 - share) / (1 - y.mean()))
-        model = HistGradientBoostingClassifier(max_iter=60, random_state=0)
+        model = HistGradientBoostingClassifier(max_iter=60, max_bins=_BINS, random_state=0)
         scores[rest] = model.fit(X, y, sample_weight=weight).decision_function(
-            drawn.unlabeled[rest]
+            drawn.unlabeled[rest].reshape(len(rest), -1)
         )
     return scores
 

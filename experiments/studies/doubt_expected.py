@@ -13,6 +13,7 @@ from sklearn.linear_model import QuantileRegressor
 
 from experiments.item import Record
 from experiments.records import read_record
+from experiments.studies.doubt_cases import JUDGING
 from experiments.studies.doubt_summary import UNSPOILT, Floats, evidence_of
 from vqpu.estimators._expected import Terms, accuracy_terms, auc_terms
 
@@ -22,7 +23,7 @@ Constants = dict[str, tuple[float, ...]]
 
 
 def choosing_records(folder: Path) -> list[Record]:
-    """Return the finished fits with even numbers.
+    """Return the finished fits that choose.
 
     Parameters
     ----------
@@ -35,7 +36,7 @@ def choosing_records(folder: Path) -> list[Record]:
     records = [
         read_record(folder / f"{name}.json", config)
         for name, config in configs
-        if config["number"] % 2 == 0
+        if config["number"] < JUDGING
     ]
     return [record for record in records if "evidence" in record.values]
 

@@ -59,12 +59,24 @@ CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "unknown-alpha",
     ),
     "any alpha": ("alpha", {"alpha": Interval(0.4, 0.1, 0.9)}, "doubt", "unknown-alpha"),
+    "none or many": ("alpha", {"alpha": Interval(0.21, 0.0, 0.33)}, "doubt", "unknown-alpha"),
     "none hidden": ("alpha", {"alpha": Interval(0.005, 0.0, 0.01)}, "doubt", "none-hidden"),
     "other device": ("likeness", {"likeness": 0.95}, "failed", "shift"),
     "rather unlike": ("likeness", {"likeness": 0.72}, "doubt", "shift"),
     "leak": ("column", {"column_auc": 0.99, "likeness": 0.95}, "failed", "leak"),
     "copies": ("copies", {"twins": 0.9}, "doubt", "duplicates"),
     "odd labels": ("labels", {"like_unlabeled": 0.5}, "doubt", "wrong-labels"),
+    # A third of P is none: the AUC cannot be above .85 however well the others are told.
+    "a third is wrong": (
+        "labels",
+        {
+            "like_unlabeled": 0.47,
+            "auc": Interval(0.84, 0.76, 0.92),
+            "alpha": Interval(0.3, 0.2, 0.4),
+        },
+        "doubt",
+        "wrong-labels",
+    ),
     "unstable": ("members", {"agreement": 0.2}, "doubt", "unstable"),
     "too short": ("training", {"late_gain": 0.4}, "doubt", "too-short"),
 }
@@ -140,6 +152,17 @@ def test_findings__u_nearly_all_positive__positives_that_look_like_u_are_no_odd_
         )
         if one.name == "labels"
     ]
+
+
+def test_findings__alpha_from_0_to_little__few_at_most_is_an_answer() -> None:
+    assert finding("alpha", alpha=Interval(0.06, 0.0, 0.12)).level == "ok"
+    assert finding("alpha", alpha=Interval(0.06, 0.01, 0.3)).level == "ok"
+    assert "none at all" in finding("alpha", alpha=Interval(0.1, 0.0, 0.25)).sentence
+
+
+def test_findings__overlap__positives_that_look_like_negatives_are_no_odd_labels() -> None:
+    overlapping = GOOD._replace(like_unlabeled=0.5, auc=Interval(0.75, 0.7, 0.8))
+    assert "labels" not in {one.name for one in findings_of_evidence(overlapping)}
 
 
 def test_findings__given_alpha_that_the_data_deny__said() -> None:

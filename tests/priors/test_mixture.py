@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from vqpu.priors._mixture import (
+    Cells,
     any_share,
     count_cells,
     ends_of,
@@ -96,3 +97,25 @@ def test_fit_mixture__known_share__taken_as_it_is() -> None:
 def test_ends_of__number_or_interval() -> None:
     assert ends_of(0.3) == (0.3, 0.3)
     assert ends_of((0.1, 0.2)) == (0.1, 0.2)
+
+
+def test_fit_mixture__negatives_of_a_sharp_edge__upper_cells_tell_alpha() -> None:
+    # 1,000 labelled and 2,351 unlabelled rows of a table, 5 % of them positive: most negatives lie
+    # below nearly all positives, in a shape that is not normal.
+    unlabeled = [281, 1076, 407, 313, 97, 35, 24, 18, 13, 10, 4, 5, 10, 2, 6, 6, 8, 7, 5, 4, 4, 4]
+    counts = np.array([*unlabeled, 2, 6, 3, 1], dtype=np.float64)
+    positive = np.array([0.0, *[41.625] * 24, 1.0])
+    share = fit_mixture_of_cells(Cells(np.arange(25.0), positive, counts)).shares.interval()
+    assert 0 < share.low <= 0.05 <= share.high
+    assert abs(share.value - 0.05) < 0.015
+
+
+def test_fit_mixture__few_labelled_positives__less_sure_of_the_same_counts() -> None:
+    counts = np.array([400.0, 150.0, 80.0, 70.0, 70.0, 80.0, 70.0, 80.0])
+
+    def width(n_positive: float) -> float:
+        positive = np.full(8, n_positive / 8)
+        share = fit_mixture_of_cells(Cells(np.arange(7.0), positive, counts)).shares.interval()
+        return share.high - share.low
+
+    assert width(8) > 1.5 * width(400)

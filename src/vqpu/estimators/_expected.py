@@ -17,16 +17,18 @@ from vqpu.priors._mixture import Interval
 
 _DRAWN_BY = 5  # positives' worth of a recall of 1/2
 _USUAL_AGREEMENT = 0.9  # where one member has none to agree with
+_LARGEST_ALPHA, _LEAST_AUC = 0.95, 0.3  # beyond them chance is blown up
 
 # Of accuracy: 1, the implied accuracy and the agreement of members, each times the width of alpha.
-ACCURACY_SHIFT = (0.849, -0.849, -0.239)
+ACCURACY_SHIFT = (0.936, -0.945, -0.263)
 # Of its ends, from the value: 1, width of alpha, 1 / sqrt(labelled positives), 1 - agreement.
-ACCURACY_LOW = (-0.063, -0.041, -0.832, -0.9)
-ACCURACY_HIGH = (0.059, 0.131, 0.0, -0.01)
-# Of AUC: the width of the mixture's interval. Of its ends: 1, that width, 1 / sqrt(positives).
-AUC_SHIFT = (-0.237,)
-AUC_LOW = (0.004, -0.608, -0.104)
-AUC_HIGH = (0.042, 0.366, 0.138)
+ACCURACY_LOW = (0.013, -0.279, -0.723, -0.672)
+ACCURACY_HIGH = (0.079, 0.139, -0.075, -0.017)
+# Of AUC: the width of the mixture's interval, how far the AUC against U says otherwise, and
+# 1 - agreement. Of its ends: 1, that width, 1 / sqrt(labelled positives).
+AUC_SHIFT = (-0.139, 0.41, 0.018)
+AUC_LOW = (0.026, -0.377, -0.584)
+AUC_HIGH = (0.026, 0.52, -0.015)
 
 
 class Terms(NamedTuple):
@@ -78,7 +80,7 @@ def accuracy_terms(evidence: FitEvidence) -> Terms:
     n = evidence.n_positive
     recall = (n * evidence.recall + _DRAWN_BY / 2) / (n + _DRAWN_BY)
     implied = _share(1 - evidence.called + evidence.alpha.value * (2 * recall - 1))
-    agreement = _USUAL_AGREEMENT if evidence.agreement is None else evidence.agreement
+    agreement = _agreement(evidence)
     width = evidence.alpha.high - evidence.alpha.low
     return Terms(
         implied,
@@ -88,14 +90,27 @@ def accuracy_terms(evidence: FitEvidence) -> Terms:
 
 
 def auc_terms(evidence: FitEvidence) -> Terms:
-    """Return what the expected AUC stands on.
+    r"""Return what the expected AUC stands on.
+
+    Against unlabelled samples, a share alpha of which is positive, positives have the AUC
+    :math:`\alpha / 2 + (1 - \alpha) \mathrm{AUC}`, which can be solved for that against negatives.
 
     Parameters
     ----------
     evidence : FitEvidence
     """
     width = evidence.auc.high - evidence.auc.low
-    return Terms(evidence.auc.value, (width,), (1.0, width, 1 / math.sqrt(evidence.n_positive)))
+    alpha = min(evidence.alpha.value, _LARGEST_ALPHA)
+    solved = min(max((evidence.proxy_auc - alpha / 2) / (1 - alpha), _LEAST_AUC), 1.0)
+    return Terms(
+        evidence.auc.value,
+        (width, solved - evidence.auc.value, 1 - _agreement(evidence)),
+        (1.0, width, 1 / math.sqrt(evidence.n_positive)),
+    )
+
+
+def _agreement(evidence: FitEvidence) -> float:
+    return _USUAL_AGREEMENT if evidence.agreement is None else evidence.agreement
 
 
 def _expected(

@@ -1,7 +1,7 @@
 """What the evidence of a fit means, in sentences: severity, number, cause, what to do.
 
-The rules are few and readable. Their thresholds were chosen on one half of the study of doubt and
-judged on the other (results/doubt/summary.md).
+The rules are few and readable. Their thresholds were chosen on one draw of the study of doubt and
+judged on another (results/doubt/summary.md).
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ _UNLIKE, _VERY_UNLIKE = 0.68, 0.8
 _MANY_TWINS = 0.3
 _HARDLY_TOLD = 0.55
 _CROSS_FITTED = 1.3  # times the error of an AUC: members of a fold err alike (doubt_noise.py)
-_NEARLY_ALL, _AGREED = 0.65, 0.95
+_NEARLY_ALL, _AGREED = 0.65, 0.9
 _WIDE, _WIDE_OF_FEW, _FEW = 0.72, 0.5, 30
+_MOST_IF_NONE = 0.15  # an interval from 0 to no more says enough: there are few at most
 _FEW_FOUND, _FEW_FOUND_OF_RARE, _RARE = 0.75, 0.45, 0.12
 _UNSTABLE = 0.5
 _LOW_ACCURACY = 0.5
-_MANY_ODD_LABELS, _WELL_TOLD = 0.3, 0.9
-_NEARLY_NONE = 0.02
+_MANY_ODD_LABELS, _WELL_TOLD = 0.25, 0.97
+_NEARLY_NONE = 0.025
 _FEWEST_ALIKE = 3
 _MUCH_LATE = 0.15
 
@@ -230,6 +231,13 @@ def _alpha(evidence: FitEvidence, given: tuple[float, float] | None) -> Finding:
             "or rank instead of trusting the border."
         )
         return Finding("alpha", DOUBT, alpha.value, seen + advice, "unknown-alpha")
+    if alpha.low == 0 and alpha.high > _MOST_IF_NONE:
+        advice = (
+            ": there may be none at all, or many. Say what you know of it (alpha=), label more "
+            "positives, or rank instead of trusting the border; labelled positives that look "
+            "unlike the hidden ones make alpha too small."
+        )
+        return Finding("alpha", DOUBT, alpha.value, seen + advice, "unknown-alpha")
     if alpha.high < _NEARLY_NONE:
         advice = (
             ": next to none of them looks like the labelled positives. That is right if U holds "
@@ -349,12 +357,14 @@ def _labels(evidence: FitEvidence) -> Finding | None:
         return None
     # U holds positives too: only the rest of what looks like it looks like negatives.
     value = evidence.like_unlabeled * (1 - evidence.alpha.value)
-    if value < _MANY_ODD_LABELS or evidence.auc.value < _WELL_TOLD:
+    # Of odd ones half are above a negative by chance; this is the AUC of the others.
+    auc_of_others = (evidence.auc.value - value / 2) / (1 - value) if value < 1 else 0.5
+    if value < _MANY_ODD_LABELS or auc_of_others < _WELL_TOLD:
         return None
     sentence = (
-        f"Up to {value:.0%} of the labelled positives look like the negatives although the classes "
-        "are well told apart: labels may be wrong. Look at the labelled positives with the lowest "
-        "scores."
+        f"Up to {value:.0%} of the labelled positives look like the negatives although the others "
+        "are well told from them: labels may be wrong. Look at the labelled positives with the "
+        "lowest scores."
     )
     return Finding("labels", DOUBT, value, sentence, "wrong-labels")
 

@@ -7,7 +7,9 @@ binormal model of ROC curves; a part of them may be easy, further away. Unlike b
 this needs no scores that positives alone reach, so it is not drawn upwards where classes overlap.
 
 Every share alpha and every kind of negatives of a grid is weighed by how well it explains how many
-unlabelled samples lie between the quantiles of the labelled positives. That is done for many
+unlabelled samples lie between the quantiles of the labelled positives. What lies below all but a
+twentieth of these is one cell: most negatives are there, and their shape so far down would outweigh
+the upper cells, which tell alpha. That is done for many
 resamples of both sets, and the weights are averaged (a bagged posterior: Huggins and Miller 2023),
 as one fit of a model that is never quite true would be far too sure.
 """
@@ -25,13 +27,15 @@ Floats = NDArray[np.float64]
 LEVEL = 0.9  # of all intervals
 _MOST_CELLS = 25
 _N_RESAMPLES = 16
-# Chosen by the half of results/doubt that chooses: what is believed of negatives and of the two
-# ends of alpha, and how many unlabelled samples count, as neither class is normal to the last.
+# Chosen by the fits of results/doubt that choose: what is believed of negatives and of the two
+# ends of alpha, and how many unlabelled samples count, as neither class is normal to the last and
+# few labelled positives hardly show what positives look like.
 _USUAL_DISTANCE, _SPREAD_OF_DISTANCE = 1.5, 1.2
-_SIGMAS, _SPREAD_OF_LOG_SIGMA = (0.7, 1.0, 1.4), 0.4
+_SIGMAS, _SPREAD_OF_LOG_SIGMA = (0.5, 0.7, 1.0, 1.4), 0.4
 _HARD_SHARES, _EASY_FURTHER_BY = (0.3, 1.0), 2.5
 _WEIGHT_OF_AN_END = 0.1
-_MOST_COUNTED = 500
+_MOST_COUNTED, _COUNTED_PER_POSITIVE = 500, 5
+_LOWEST_SHARE, _FEWEST_LOWEST = 0.05, 5
 _FURTHEST_LOG_ODDS = 5.5
 _NEAR_AN_END = 0.02  # an interval that comes so near to 0 or 1 reaches it
 _SMALLEST = 1e-9
@@ -168,9 +172,10 @@ def fit_mixture_of_cells(cells: Cells, shares: Shares | None = None) -> Mixture:
     shares : Shares or None
     """
     shares = any_share() if shares is None else shares
-    negatives = _negatives()
+    cells, negatives = _lowest_together(cells), _negatives()
     log_prior = negatives.log_prior + np.log(np.maximum(shares.weights, 1e-300))[:, None]
     rng, total = np.random.default_rng(0), int(cells.n_unlabeled.sum())
+    most = min(_MOST_COUNTED, _COUNTED_PER_POSITIVE * cells.n_positive.sum())
     weight = np.zeros(log_prior.shape)
     for _ in range(_N_RESAMPLES):
         of_positives = rng.dirichlet(cells.n_positive + 0.5)
@@ -178,12 +183,25 @@ def fit_mixture_of_cells(cells: Cells, shares: Shares | None = None) -> Mixture:
         hidden = shares.values[:, None, None] * of_positives
         expected = hidden + (1 - shares.values)[:, None, None] * negatives.in_cells(of_positives)
         expected = np.maximum(expected, _SMALLEST)
-        own = _weigh(np.log(expected) @ counts * min(1.0, _MOST_COUNTED / total) + log_prior)
+        own = _weigh(np.log(expected) @ counts * min(1.0, most / total) + log_prior)
         weight += own / _N_RESAMPLES
     return Mixture(
         Shares(shares.values, weight.sum(axis=1)),
         weighted_interval(negatives.auc(), weight.sum(axis=0)),
     )
+
+
+def _lowest_together(cells: Cells) -> Cells:
+    """Return the same with the lowest twentieth of the positives in one cell, if that is enough."""
+    reached = np.cumsum(cells.n_positive)
+    n_lowest = int((reached <= _LOWEST_SHARE * reached[-1]).sum())
+    if n_lowest < 2 or _LOWEST_SHARE * reached[-1] < _FEWEST_LOWEST:
+        return cells
+    counts = (
+        np.concatenate([[part[:n_lowest].sum()], part[n_lowest:]])
+        for part in (cells.n_positive, cells.n_unlabeled)
+    )
+    return Cells(cells.edges[n_lowest - 1 :], *counts)
 
 
 def _weigh(log_weight: Floats) -> Floats:
