@@ -2,6 +2,8 @@
 
 Reasons are rules on recorded numbers:
 
+- few: the rival gives every sample one score, an AUC of 50, and the default does worse than that:
+  so few rows say nothing.
 - chance: over this draw and the others of the same cell, the mean lead is under one standard error
   of the default's own score on the fresh part, by Hanley and McNeil (1982) for the AUC and the
   binomial one of Boyd et al. (2013) for average precision. (Both are judged on the same samples, so
@@ -125,13 +127,14 @@ def _told(
         precision_error(ours["average_precision"], sizes.n_positive),
     )
     leads = _leads(cell[rival], ours)
+    is_blank = cell[rival]["auc"] == 0.5
     return [
         key[0], str(key[1]), str(sizes.n_labeled), str(sizes.n_positive), rival, _shown(leads),
         " / ".join(f"{100 * error:.1f}" for error in errors),
         "; ".join(map(_shown, again)) or "-",
         "-" if oracle is None else _shown(oracle),
         f"{ours['alpha_estimate']:.2f}" if "alpha_estimate" in ours else "-",
-        reason(rival, leads, errors, again, oracle),
+        "few" if is_blank else reason(rival, leads, errors, again, oracle),
     ]  # fmt: skip
 
 
@@ -142,7 +145,7 @@ def reason(
     again: list[tuple[float, float]],
     oracle: tuple[float, float] | None,
 ) -> str:
-    """Return why a rival leads, by the rules above.
+    """Return why a rival leads that ranks samples, by the rules above.
 
     Parameters
     ----------

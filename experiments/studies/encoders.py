@@ -40,7 +40,8 @@ LOSSES = (
     "Where a method without true labels has a higher AUC or average precision than trees-2, the "
     "default, by more than half a point. Leads are of AUC / average precision in points; the "
     "standard error is that of the default's own scores on the fresh part, by the number of its "
-    "positives and negatives. Reasons follow from these numbers: *chance*, the mean lead over this "
+    "positives and negatives. Reasons follow from these numbers: *few*, the rival gives every "
+    "sample one score, and so few rows say nothing; *chance*, the mean lead over this "
     "draw and another of the same cell (seed 2) is under one standard error, or the rival is "
     "boosted trees and the same with all labels have no such lead; *caution*, they have: the "
     "border is sharp, and thresholds drawn at random blur it; *form*, the rival is no trees and "
@@ -316,8 +317,8 @@ def _gaps(cells: list[dict[str, dict[str, float]]], method: str) -> str:
     parts = []
     for column in COLUMNS:
         gaps = 100 * np.array([cell[method][column] - cell["trees"][column] for cell in cells])
-        error = gaps.std(ddof=1) / len(gaps) ** 0.5 if len(gaps) > 1 else np.nan
-        parts.append(f"{column.replace('_', ' ')} {gaps.mean():+.2f} ± {error:.2f}")
+        error = f" ± {gaps.std(ddof=1) / len(gaps) ** 0.5:.2f}" if len(gaps) > 1 else ""
+        parts.append(f"{column.replace('_', ' ')} {gaps.mean():+.2f}{error}")
     return f"{', '.join(parts)} ({len(cells)} cells)"
 
 

@@ -78,6 +78,9 @@ def test_losses__only_leads_of_methods_without_labels_are_told() -> None:
         "| t | 0.2 | 50 | 1000 | naive | +5.0 / +5.0 | 0.7 / 1.3 | +5.0 / +5.0 | +6.0 / +10.0 "
         "| 0.30 | caution |"
     )
+    blank = {"auc": 0.5, "average_precision": 0.2}
+    cells = {("t", 0.2): {"trees-2": {"auc": 0.4, "average_precision": 0.2}, "naive": blank}}
+    assert losses(cells, sizes, [], "trees-2").strip().endswith("| few |")
     assert losses({("t", 0.2): {"trees-2": ours}}, sizes, [], "trees-2") == "Nowhere."
 
 
