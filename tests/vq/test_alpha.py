@@ -154,7 +154,7 @@ def test_findings__all_of_u_positive__failed() -> None:
     with pytest.warns(DoubtWarning, match="hardly better than chance"):
         model = VQKMeansClassifier(random_state=0).fit(X, y)
     assert findings(model)["told"] == "failed"
-    assert model.alpha_interval_[1] == 1
+    assert model.alpha_interval_[1] > 0.95
 
 
 def test_findings__a_column_that_gives_the_label_away__named() -> None:
