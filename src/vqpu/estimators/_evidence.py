@@ -222,8 +222,9 @@ def _agreement(by_member: Floats) -> float | None:
     varying = by_member[:, by_member.std(axis=0) > 0]
     if varying.shape[1] < n_members:
         return 0.0
-    matrix = np.corrcoef(varying, rowvar=False)
-    return float((matrix.sum() - n_members) / (n_members * (n_members - 1)))
+    with np.errstate(all="ignore"):  # members that differ in the last digit alone, or overflow
+        total = float(np.corrcoef(varying, rowvar=False).sum())
+    return (total - n_members) / (n_members * (n_members - 1)) if np.isfinite(total) else 0.0
 
 
 def twins(source: ArraySource, indices: Sets) -> float:
