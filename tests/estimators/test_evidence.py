@@ -139,4 +139,3 @@ def test_telling_columns__missing_values__a_value_of_their_own() -> None:
 def test_agreement__scores_that_overflow__none_and_not_nan() -> None:
     scores = np.array([[1e300, 1.0], [-1e300, 2.0], [1e300, 4.0]])
     assert _agreement(scores) == 0.0
-    assert _agreement(scores / 1e300) == pytest.approx(np.corrcoef(scores.T / 1e300)[0, 1])
