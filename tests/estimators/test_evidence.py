@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vqpu.base._source import ArraySource
 from vqpu.base._split import Sets
-from vqpu.estimators._evidence import telling_columns, twins
+from vqpu.estimators._evidence import _agreement, telling_columns, twins
 from vqpu.estimators._likeness import compare_positives, weighted_auc
 
 
@@ -134,3 +134,8 @@ def test_telling_columns__category__by_the_distance_of_shares() -> None:
 def test_telling_columns__missing_values__a_value_of_their_own() -> None:
     rows = np.array([[np.nan], [np.nan], [1.0], [2.0], [3.0]])
     assert telling_columns(ArraySource(rows), Sets(np.arange(2), np.arange(2, 5)))[1] == 1.0
+
+
+def test_agreement__scores_that_overflow__none_and_not_nan() -> None:
+    scores = np.array([[1e300, 1.0], [-1e300, 2.0], [1e300, 4.0]])
+    assert _agreement(scores) == 0.0

@@ -219,11 +219,11 @@ def _agreement(by_member: Floats) -> float | None:
     n_members = by_member.shape[1]
     if n_members < 2:
         return None
-    varying = by_member[:, by_member.std(axis=0) > 0]
-    if varying.shape[1] < n_members:
-        return 0.0
-    matrix = np.corrcoef(varying, rowvar=False)
-    return float((matrix.sum() - n_members) / (n_members * (n_members - 1)))
+    with np.errstate(all="ignore"):  # members that differ in the last digit alone, or overflow
+        if not (by_member.std(axis=0) > 0).all():
+            return 0.0
+        total = float(np.corrcoef(by_member, rowvar=False).sum())
+    return (total - n_members) / (n_members * (n_members - 1)) if np.isfinite(total) else 0.0
 
 
 def twins(source: ArraySource, indices: Sets) -> float:
