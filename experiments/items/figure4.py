@@ -42,9 +42,9 @@ of the last round.
 
 
 def expand(settings: GridSettings) -> dict[str, Config]:
-    """Return table 2's runs of VQ K-means."""
+    """Return table 2's runs of the forms of VQ K-means; one with fewer steps is no other form."""
     runs = expand_grid(settings)
-    return {run_id: config for run_id, config in runs.items() if config["method"] == "vq"}
+    return {run_id: config for run_id, config in runs.items() if config["row"] in _COLORS}
 
 
 def show(records: Mapping[str, Record], _: Mapping[str, Any]) -> Summary:
