@@ -506,6 +506,7 @@ UNFINISHED = {
     "forms",
     "small-images",
     "encoders",
+    "doubt",
 }
 
 
