@@ -506,7 +506,6 @@ UNFINISHED = {
     "forms",
     "small-images",
     "encoders",
-    "doubt",
 }
 
 
