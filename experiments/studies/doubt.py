@@ -1,8 +1,9 @@
 """Study of doubt: whether findings are right, and whether intervals of alpha hold the truth.
 
 Fits that a user could have made, good and bad (`doubt_cases`). A record holds what the fit knew of
-itself, and what is true. Constants and thresholds are chosen on the first draw of cases; a second
-one, which was made and read once the rules were fixed, judges.
+itself, and what is true. Constants and thresholds are chosen on the first two draws of cases; a
+third one, which was made and read once the rules were fixed, judges. (The second judged the rules
+before these.)
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from experiments.studies.doubt_cases import (
     DRAW,
     JUDGES,
     JUDGING,
+    SECOND,
     Drawn,
     as_given,
     draw_case,
@@ -44,7 +46,11 @@ _BINS = 32  # of the supervised model's columns: more cost most of a small case'
 
 def expand(seeds: Seeds | None) -> dict[str, Config]:
     if seeds is None:
-        numbers = [*range(CHOOSES.n_cases), *range(JUDGING, JUDGING + JUDGES.n_cases)]
+        numbers = [
+            *range(CHOOSES.n_cases),
+            *range(SECOND, SECOND + JUDGES.n_cases),
+            *range(JUDGING, JUDGING + JUDGES.n_cases),
+        ]
         return {f"case{number:04d}": _config(number) for number in numbers}
     return {
         f"case{number}": _config(number) | {"seed": seed}

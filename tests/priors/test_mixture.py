@@ -7,6 +7,7 @@ import pytest
 
 from vqpu.priors._mixture import (
     Cells,
+    _negatives,
     any_share,
     count_cells,
     ends_of,
@@ -119,3 +120,12 @@ def test_fit_mixture__few_labelled_positives__unlabelled_samples_count_for_less(
         for part in (1.0, 0.04)
     )
     assert many.high - many.low > 0.85 * (few.high - few.low)
+
+
+def test_negatives__improper_kinds__are_left_out() -> None:
+    kinds = _negatives()
+    # Wide negatives at the positives' own place would outnumber them among the highest scores.
+    assert not ((kinds.sigma > 1) & (kinds.distance < 0.5)).any()
+    # Narrow or far ones do not, nor do those that are just like positives.
+    assert ((kinds.sigma == 1) & (kinds.distance == 0)).any()
+    assert ((kinds.sigma > 1) & (kinds.distance >= 1)).any()

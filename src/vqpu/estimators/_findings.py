@@ -1,7 +1,7 @@
 """What the evidence of a fit means, in sentences: severity, number, cause, what to do.
 
-The rules are few and readable. Their thresholds were chosen on one draw of the study of doubt and
-judged on another (results/doubt/summary.md).
+The rules are few and readable. Their thresholds were chosen on two draws of the study of doubt and
+judged on a third (results/doubt/summary.md).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _MANY_TWINS = 0.3
 _HARDLY_TOLD = 0.55
 _CROSS_FITTED = 1.3  # times the error of an AUC: members of a fold err alike (doubt_noise.py)
 _NEARLY_ALL, _AGREED = 0.65, 0.9
-_WIDE, _WIDE_OF_FEW, _FEW = 0.72, 0.5, 30
+_WIDE, _WIDE_OF_FEW, _FEW = 0.72, 0.4, 30
 _MOST_IF_NONE = 0.15  # an interval from 0 to no more says enough: there are few at most
-_FEW_FOUND, _FEW_FOUND_OF_RARE, _RARE = 0.75, 0.45, 0.12
+_FEW_FOUND, _FEW_FOUND_OF_RARE, _RARE = 0.85, 0.5, 0.12
 _UNSTABLE = 0.5
-_LOW_ACCURACY = 0.5
+_LOW_ACCURACY = 0.4
 _MANY_ODD_LABELS, _WELL_TOLD = 0.25, 0.97
 _NEARLY_NONE = 0.025
 _FEWEST_ALIKE = 3

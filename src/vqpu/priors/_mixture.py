@@ -3,7 +3,9 @@ r"""alpha with an interval, and probabilities that know how uncertain it is.
 Scores of unlabelled samples are a mixture of those of positives and of negatives. What positives
 look like the labelled ones show: ranked among them, the score of a positive is standard normal,
 :math:`z = \Phi^{-1}(F_P(s))`. Negatives are taken for normal too, :math:`N(-d, \sigma^2)`, the
-binormal model of ROC curves; a part of them may be easy, further away. Unlike best bin estimation
+binormal model of ROC curves; a part of them may be easy, further away. Kinds of negatives that
+would outnumber positives even among the highest scores are left out: a learnt score does not say
+the contrary of what it was taught (such curves are called improper). Unlike best bin estimation
 this needs no scores that positives alone reach, so it is not drawn upwards where classes overlap.
 
 Every share alpha and every kind of negatives of a grid is weighed by how well it explains how many
@@ -33,8 +35,9 @@ _N_RESAMPLES = 16
 _USUAL_DISTANCE, _SPREAD_OF_DISTANCE = 1.5, 1.2
 _SIGMAS, _SPREAD_OF_LOG_SIGMA = (0.5, 0.7, 1.0, 1.4), 0.4
 _HARD_SHARES, _EASY_FURTHER_BY = (0.3, 1.0), 2.5
+_HIGH = 2.0  # z above which one positive in 44 lies
 _WEIGHT_OF_AN_END = 0.1
-_MOST_COUNTED, _COUNTED_PER_POSITIVE = 500, 5
+_MOST_COUNTED, _COUNTED_PER_POSITIVE = 400, 4
 _LOWEST_SHARE, _FEWEST_LOWEST = 0.05, 5
 _FURTHEST_LOG_ODDS = 5.5
 _NEAR_AN_END = 0.02  # an interval that comes so near to 0 or 1 reaches it
@@ -264,4 +267,7 @@ def _negatives() -> _Negatives:
     distance, sigma, hard = (part.ravel() for part in np.meshgrid(*axes, indexing="ij"))
     log_prior = -0.5 * ((distance - _USUAL_DISTANCE) / _SPREAD_OF_DISTANCE) ** 2
     log_prior -= 0.5 * (np.log(sigma) / _SPREAD_OF_LOG_SIGMA) ** 2
-    return _Negatives(distance, sigma, hard, log_prior)
+    # The density of hard ones over that of positives, at a high score.
+    ratio = np.exp(0.5 * (_HIGH**2 - ((_HIGH + distance) / sigma) ** 2)) / sigma
+    is_proper = ratio <= 1
+    return _Negatives(*(part[is_proper] for part in (distance, sigma, hard, log_prior)))
