@@ -1,9 +1,9 @@
 """Fits of tables beside what a user would pick instead, as ratios within one run.
 
-usage: python benchmarks/tables.py [--threads 2]
+usage: python benchmarks/tables.py [--threads 2] [--record results/speed-of-tables]
 
-Prints one JSON object. ``fit_over_boosting_N``: a default fit of N rows (a quarter of them labelled
-positives) over ONE ``HistGradientBoostingClassifier`` fit of P against U on the same rows, at most
+Prints one JSON object; with --record also writes it as ``record.json`` there.
+``fit_over_boosting_N``: a default fit of N rows (a quarter of them labelled positives) over ONE ``HistGradientBoostingClassifier`` fit of P against U on the same rows, at most
 12. ``fit_4n_over_n``: at most 4.4. ``seconds_of_300``: inside ``fit``, at most 3.
 ``fewer_rows_over_all``: a fit of 1 % fewer rows over that of all, between 1/2 and 2.
 """
@@ -12,8 +12,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from functools import partial
+from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -67,8 +70,17 @@ def ratios() -> dict[str, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=2)
-    torch.set_num_threads(parser.parse_args().threads)
-    print(json.dumps({name: round(value, 3) for name, value in ratios().items()}, indent=1))
+    parser.add_argument("--record", type=Path)
+    given = parser.parse_args()
+    torch.set_num_threads(given.threads)
+    found = {name: round(value, 3) for name, value in ratios().items()}
+    print(json.dumps(found, indent=1))
+    if given.record is not None:
+        libraries = {name: version(name) for name in ("vqpu", "lightgbm", "scikit-learn")}
+        environment = {"cores": os.cpu_count(), "threads": given.threads, **libraries}
+        given.record.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"environment": environment, **found}, indent=1)
+        (given.record / "record.json").write_text(text + "\n")
 
 
 if __name__ == "__main__":

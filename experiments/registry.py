@@ -37,6 +37,7 @@ STUDIES = {
     "small-images": "studies.small_images.ITEM",
     "encoders": "studies.encoders.ITEM",
     "doubt": "studies.doubt.ITEM",
+    "borders": "studies.borders.ITEM",
     "tables": "studies.tables.ITEM",
     "review": "studies.review.ITEM",
     "features": "studies.features.ITEM",

@@ -10,6 +10,12 @@ from numpy.typing import NDArray
 
 from experiments.item import Record
 from experiments.studies.doubt_cases import JUDGING, kind_of
+from experiments.studies.doubt_limits import (
+    best_bin_interval,
+    forest_alarms,
+    forest_values,
+    numbers_of,
+)
 from experiments.summary import markdown_table
 from vqpu.estimators._evidence import FitEvidence
 from vqpu.estimators._expected import expected_accuracy, expected_auc
@@ -21,7 +27,9 @@ TOLD = 0.6  # balanced accuracy of a supervised model that has learnt something
 # What is wrong here does not make P another sample than U's positives are.
 UNSPOILT = ("none", "few-steps", "duplicates", "noise")
 _NEAR, _ROUNDING = 0.05, 1e-5
-_FEWEST_TO_RANK = 3
+_FEWEST_TO_RANK, _FEWEST_TO_LEARN = 3, 50
+_FEW = 20  # labelled positives below which any fit must be doubted
+_ALARMED = 0.95  # of bad fits
 # What a user is told the cause may be; "indistinct" says that labels may be wrong, among others.
 _NAMES = {
     "selected": ("shift", "missed"),
@@ -111,10 +119,6 @@ class Fit:
         return {finding.cause for finding in self.findings if finding.cause is not None}
 
     @property
-    def holds_alpha(self) -> bool:
-        return self.evidence.alpha.low <= self.alpha <= self.evidence.alpha.high
-
-    @property
     def is_learnable(self) -> bool:
         return bool(self.values["supervised_balanced_accuracy"] >= TOLD)
 
@@ -141,6 +145,7 @@ def summary(records: list[Record]) -> str:
         + _two(judges, others, _QUALITY, _expected)
         + "\n## Borders and calibration\n\n"
         + _two(judges, others, ("group", "fits", "points lost", "calibration error"), _borders)
+        + _limits(judges, others)
     )
 
 
@@ -179,25 +184,43 @@ def _coverage(fits: list[Fit]) -> Rows:
         "alpha above .8": [fit for fit in clean if fit.alpha > 0.8],
         "100 labelled or more": [fit for fit in clean if fit.evidence.n_positive >= 100],
     }
-    return [
-        [
-            name,
-            str(len(group)),
-            _share(fit.holds_alpha for fit in group),
-            f"{np.median([fit.evidence.alpha.high - fit.evidence.alpha.low for fit in group]):.2f}"
-            if group
-            else "-",
-        ]
+    rows = [
+        [name, *_held(group, [fit.evidence.alpha for fit in group])]
         for name, group in groups.items()
+    ]
+    bound = [best_bin_interval(fit.evidence.cells) for fit in clean]
+    return [*rows, ["no fault, by best bin's bound", *_held(clean, bound)]]
+
+
+def _held(fits: list[Fit], intervals: list[Interval]) -> list[str]:
+    if not fits:
+        return ["0", "-", "-"]
+    pairs = zip(fits, intervals, strict=True)
+    width = np.median([interval.high - interval.low for interval in intervals])
+    return [
+        str(len(fits)),
+        _share(interval.low <= fit.alpha <= interval.high for fit, interval in pairs),
+        f"{width:.2f}",
     ]
 
 
-def _alarms(fits: list[Fit]) -> Rows:
+def _bad_and_good(fits: list[Fit]) -> tuple[list[Fit], list[Fit]]:
     seen = [fit for fit in fits if fit.fault != _UNTELLABLE]
-    bad = [fit for fit in seen if fit.gap > BAD]
-    good = [fit for fit in seen if fit.gap <= GOOD]
-    sound = [fit for fit in good if fit.fault == "none" and fit.is_learnable]
-    enough = [fit for fit in sound if fit.evidence.n_positive >= 20 and 0 < fit.alpha < 1]
+    return [fit for fit in seen if fit.gap > BAD], [fit for fit in seen if fit.gap <= GOOD]
+
+
+def _sound(good: list[Fit]) -> list[Fit]:
+    return [fit for fit in good if fit.fault == "none" and fit.is_learnable]
+
+
+def _enough(sound: list[Fit]) -> list[Fit]:
+    return [fit for fit in sound if fit.evidence.n_positive >= _FEW and 0 < fit.alpha < 1]
+
+
+def _alarms(fits: list[Fit]) -> Rows:
+    bad, good = _bad_and_good(fits)
+    sound = _sound(good)
+    enough = _enough(sound)
     groups = {
         "bad": bad,
         "bad, texts or images": [fit for fit in bad if fit.kind in ("texts", "images")],
@@ -283,4 +306,54 @@ def _borders(fits: list[Fit]) -> Rows:
         lost = [100 * (fit.values["best_border"] - fit.values["fit_accuracy"]) for fit in own]
         error = [100 * fit.values["calibration_error"] for fit in own]
         rows.append([name, str(len(own)), f"{np.mean(lost):.2f}", f"{np.mean(error):.2f}"])
+    return rows
+
+
+def _limits(judges: list[Fit], others: list[Fit]) -> str:
+    """Return what forests make of the same evidence, beside the rules."""
+    parts = [_bad_and_good(fits) for fits in (others, judges)]
+    known_bad, known_sound = parts[0][0], _enough(_sound(parts[0][1]))
+    judged_bad, judged_sound = parts[1][0], _enough(_sound(parts[1][1]))
+    if min(len(known_bad), len(known_sound)) < _FEWEST_TO_LEARN or not judges:
+        return ""
+    known, judged = [*known_bad, *known_sound], [*judged_bad, *judged_sound]
+    alarmed = forest_alarms(
+        _numbers(known),
+        np.arange(len(known)) < len(known_bad),
+        [str(fit.values["table"]) for fit in known],
+        _numbers(judged),
+        _ALARMED,
+    )
+    by_rules = [fit.is_alarmed for fit in judged]
+    rows = [
+        [name, _share(found[: len(judged_bad)]), _share(found[len(judged_bad) :])]
+        for name, found in (("rules", by_rules), ("forest", alarmed.tolist()))
+    ]
+    heads = ["by", "bad", "good, nothing wrong, 20 labelled or more, both classes in U"]
+    return (
+        "\n## What the evidence allows\n\nA forest of randomised trees that gets every number of "
+        "the evidence and learns from the draws that choose, its threshold set to alarm "
+        f"{_ALARMED:.0%} of the bad fits on tables that it was not trained on; and what another "
+        "expects of accuracy and AUC. No rule on this evidence can be hoped to do much "
+        "better.\n\nAlarmed:\n\n"
+        + markdown_table(heads, rows)
+        + "\nExpected by a forest:\n\n"
+        + markdown_table(["of", "fits", "within .05", "rank correlation"], _forests(judges, others))
+    )
+
+
+def _numbers(fits: list[Fit]) -> Floats:
+    return np.array([numbers_of(fit.evidence) for fit in fits])
+
+
+def _forests(judges: list[Fit], others: list[Fit]) -> Rows:
+    rows = []
+    for name, of in (("accuracy", "fit_accuracy"), ("auc", "fit_auc")):
+        known, judged = (
+            [fit for fit in fits if fit.fault in UNSPOILT and of in fit.values]
+            for fits in (others, judges)
+        )
+        truth, true = (np.array([fit.values[of] for fit in own]) for own in (known, judged))
+        found = forest_values(_numbers(known), truth, _numbers(judged))
+        rows.append([name, str(len(judged)), *_near(np.column_stack([found] * 3), true)[:2]])
     return rows

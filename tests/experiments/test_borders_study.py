@@ -1,0 +1,42 @@
+"""The study of borders, and what forests make of the evidence: cases by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments.studies.borders import accuracies
+from experiments.studies.doubt_limits import best_bin_interval, forest_alarms
+from vqpu.priors._mixture import Cells
+
+
+def test_accuracies__by_hand() -> None:
+    log_odds = np.array([3.0, 2.0, -0.1, -1.0, -2.0])
+    truth = np.array([True, True, True, False, False])
+    found = accuracies(log_odds, truth, alpha=0.2)
+    # The fit misses the third, one called positive is right but two are missed, three are right.
+    assert found == {"fit": 0.8, "quantile": 0.6, "true_quantile": 1.0}
+
+
+def test_best_bin_interval__upper_cells_alike__ratio_and_bound() -> None:
+    # Of 100 positives 50 lie above the edge, of 1,000 unlabelled samples 150: 30 %.
+    cells = Cells(np.array([0.5]), np.array([50.0, 50.0]), np.array([850.0, 150.0]))
+    found = best_bin_interval(cells)
+    chance = np.sqrt(np.log(40) / 2) * (1000**-0.5 + 100**-0.5) / 0.5
+    assert found.value == pytest.approx(0.3)
+    assert found.low == pytest.approx(max(0, 0.3 - chance))
+    assert found.high == pytest.approx(0.3 + chance)
+
+
+def test_best_bin_interval__nothing_to_count__anything() -> None:
+    cells = Cells(np.array([0.5]), np.array([9.0, 1.0]), np.array([9.0, 0.0]))
+    assert best_bin_interval(cells)[1:] == (0.0, 1.0)
+
+
+def test_forest_alarms__one_number_tells__only_bad_ones() -> None:
+    rng = np.random.default_rng(0)
+    is_bad = np.arange(200) < 100
+    X = np.column_stack([is_bad + rng.normal(0, 0.1, 200), rng.normal(size=200)])
+    groups = [str(number % 10) for number in range(200)]
+    judged = np.array([[1.0, 0.0], [0.0, 0.0]])
+    assert forest_alarms(X, is_bad, groups, judged, 0.95).tolist() == [True, False]
