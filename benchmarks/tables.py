@@ -3,8 +3,9 @@
 usage: python benchmarks/tables.py [--threads 2] [--record results/speed-of-tables]
 
 Prints one JSON object; with --record also writes it as ``record.json`` there.
-``fit_over_boosting_N``: a default fit of N rows (a quarter of them labelled positives) over ONE ``HistGradientBoostingClassifier`` fit of P against U on the same rows, at most
-12. ``fit_4n_over_n``: at most 4.4. ``seconds_of_300``: inside ``fit``, at most 3.
+``fit_over_boosting_N``: a default fit of N rows (a quarter of them labelled positives) over ONE
+``HistGradientBoostingClassifier`` fit of P against U on the same rows, at most 12.
+``fit_4n_over_n``: at most 4.4. ``seconds_of_300``: inside ``fit``, at most 3.
 ``fewer_rows_over_all``: a fit of 1 % fewer rows over that of all, between 1/2 and 2.
 """
 
