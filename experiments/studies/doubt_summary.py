@@ -333,9 +333,9 @@ def _limits(judges: list[Fit], others: list[Fit]) -> str:
     return (
         "\n## What the evidence allows\n\nA forest of randomised trees that gets every number of "
         "the evidence and learns from the draws that choose, its threshold set to alarm "
-        f"{_ALARMED:.0%} of the bad fits on tables that it was not trained on; and what another "
-        "expects of accuracy and AUC. No rule on this evidence can be hoped to do much "
-        "better.\n\nAlarmed:\n\n"
+        f"{100 * _ALARMED:.0f} % of the bad fits on tables that it was not trained on; and what "
+        "another expects of accuracy and AUC. Readable rules can hardly do better on the same "
+        "numbers.\n\nAlarmed:\n\n"
         + markdown_table(heads, rows)
         + "\nExpected by a forest:\n\n"
         + markdown_table(["of", "fits", "within .05", "rank correlation"], _forests(judges, others))

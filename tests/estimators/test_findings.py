@@ -131,11 +131,24 @@ def test_findings__column_that_hidden_positives_share__what_makes_a_positive() -
     assert finding("column", **shared, other_column_auc=0.6).cause == "leak"
 
 
-def test_findings__nearly_all_positive__hardly_told_is_no_doubt_where_members_agree() -> None:
+def test_findings__hardly_told__never_ok_but_no_failure_where_all_may_be_positive() -> None:
     alike: dict[str, Any] = {"proxy_auc": 0.53, "alpha": Interval(0.9, 0.8, 0.97)}
-    assert finding("told", **alike, agreement=0.97).level == "ok"
+    assert finding("told", **alike, agreement=0.97).level == "doubt"
     assert finding("told", **alike, agreement=0.6).level == "failed"
     assert finding("told", **alike, agreement=None).level == "failed"
+    # What is expected stands on being told.
+    assert finding("quality", **alike, agreement=0.97).level == "doubt"
+
+
+def test_findings__told_by_few__chance_is_named_and_not_the_auc_called_low() -> None:
+    found = finding("told", proxy_auc=0.75, n_positive=6)
+    assert found.level == "doubt"
+    assert "6 positives may reach by chance" in found.sentence
+
+
+def test_findings__few_positives__are_the_first_doubt() -> None:
+    evidence = GOOD._replace(n_positive=6, alpha=Interval(0.3, 0.0, 0.8), recall=0.5)
+    assert worst(findings_of_evidence(evidence)).name == "positives"
 
 
 def test_findings__rare_positives__half_of_them_found_is_no_doubt() -> None:

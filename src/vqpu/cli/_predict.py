@@ -171,6 +171,8 @@ def rank(
         return
     print_notes(ranked.notes, _plain(ranked.drift))
     _print_ranking(ranked)
+    if out is not None:
+        typer.echo(f"written to {out}", err=True)
     if sheet is not None and len(ranked.best) > MOST_TILES:
         typer.echo(f"{sheet} shows the first {MOST_TILES} of them", err=True)
 

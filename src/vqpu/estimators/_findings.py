@@ -1,7 +1,7 @@
 """What the evidence of a fit means, in sentences: severity, number, cause, what to do.
 
 The rules are few and readable. Their thresholds were chosen on two draws of the study of doubt and
-judged on a third (results/doubt/summary.md).
+judged on a third; two became stricter since (docs/results.md).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MANY_TWINS = 0.3
 _HARDLY_TOLD = 0.55
 _CROSS_FITTED = 1.3  # times the error of an AUC: members of a fold err alike (doubt_noise.py)
 _NEARLY_ALL, _AGREED = 0.65, 0.9
-_WIDE, _WIDE_OF_FEW, _FEW = 0.72, 0.4, 30
+_WIDE, _WIDE_OF_FEW, _FEW = 0.6, 0.4, 30
 _MOST_IF_NONE = 0.15  # an interval from 0 to no more says enough: there are few at most
 _FEW_FOUND, _FEW_FOUND_OF_RARE, _RARE = 0.85, 0.5, 0.12
 _UNSTABLE = 0.5
@@ -126,7 +126,7 @@ def findings_of_evidence(
     column_names: list[str] | None = None,
     given: tuple[float, float] | None = None,
 ) -> list[Finding]:
-    """Return what evidence says, the expected quality first.
+    """Return what evidence says, how much there is of it first.
 
     Parameters
     ----------
@@ -143,10 +143,11 @@ def findings_of_evidence(
             "more, or fit with more members."
         )
         return [Finding("unseen", DOUBT, None, sentence, "few-positives")]
+    told = _told(evidence)
     found = [
-        _quality(evidence),
-        _positives(evidence),
-        _told(evidence),
+        _positives(evidence),  # with too few of them nothing else here can be believed
+        _quality(evidence, is_told=told.level == OK),
+        told,
         _alpha(evidence, given),
         _recall(evidence),
         _column(evidence, column_names),  # before what follows from it
@@ -171,13 +172,13 @@ def shown(interval: Interval, digits: int = 2) -> str:
     return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
-def _quality(evidence: FitEvidence) -> Finding:
+def _quality(evidence: FitEvidence, *, is_told: bool) -> Finding:
     accuracy, auc = expected_accuracy(evidence), expected_auc(evidence)
     sentence = (
         f"Expected of these labels: accuracy {shown(accuracy)} on the unlabelled samples, AUC "
         f"{shown(auc)}"
     )
-    if accuracy.low >= _LOW_ACCURACY:
+    if accuracy.low >= _LOW_ACCURACY and is_told:
         return Finding("quality", OK, accuracy.value, sentence + ", each with 90 % confidence.")
     advice = (
         ". The classes overlap, or there is too little to learn from: rank by probability instead "
@@ -199,18 +200,21 @@ def _told(evidence: FitEvidence) -> Finding:
     auc = evidence.proxy_auc
     error = error_of_auc(evidence.n_positive, evidence.n_unlabeled)
     sentence = f"Labelled positives are told from unlabelled samples with AUC {auc:.2f}"
-    if auc - 1.645 * _CROSS_FITTED * error > 0.5 and auc > _HARDLY_TOLD:
+    is_luck = auc - 1.645 * _CROSS_FITTED * error <= 0.5
+    if auc > _HARDLY_TOLD and not is_luck:
         return Finding("told", OK, auc, sentence + ".")
-    # Noise has members that disagree, or an alpha that could be anything.
-    if evidence.alpha.low > _NEARLY_ALL and (evidence.agreement or 0) > _AGREED:
-        advice = ", no more than can be where nearly all unlabelled samples are positive."
-        return Finding("told", OK, auc, sentence + advice)
+    if auc > _HARDLY_TOLD:
+        sentence += f", which {evidence.n_positive} positives may reach by chance"
+    else:
+        sentence += ", hardly better than chance"
     advice = (
-        ", hardly better than chance: either the features say nothing of what makes a positive, or "
-        "nearly all of the unlabelled samples are positive, or many labelled positives are none. "
-        "The predictions say nothing then."
+        ": either the features say nothing of what makes a positive, or nearly all of the "
+        "unlabelled samples are positive, or many labelled positives are none. These data cannot "
+        "say which: believe no prediction before a look at some."
     )
-    level = FAILED if auc - 1.645 * error <= 0.5 else DOUBT
+    # Noise most often has members that disagree, or an alpha that could be anything.
+    is_likely_all = evidence.alpha.low > _NEARLY_ALL and (evidence.agreement or 0) > _AGREED
+    level = FAILED if auc - 1.645 * error <= 0.5 and not is_likely_all else DOUBT
     return Finding("told", level, auc, sentence + advice, "indistinct")
 
 
@@ -227,14 +231,14 @@ def _alpha(evidence: FitEvidence, given: tuple[float, float] | None) -> Finding:
     widest = _WIDE_OF_FEW if evidence.n_positive < _FEW else _WIDE
     if alpha.high - alpha.low > widest:
         advice = (
-            ": these data do not tell it. Say what you know of it (alpha=), label more positives, "
-            "or rank instead of trusting the border."
+            ": these data do not tell it. Say what you know of it (alpha, --alpha), label more "
+            "positives, or rank instead of trusting the border."
         )
         return Finding("alpha", DOUBT, alpha.value, seen + advice, "unknown-alpha")
     if alpha.low == 0 and alpha.high > _MOST_IF_NONE:
         advice = (
-            ": there may be none at all, or many. Say what you know of it (alpha=), label more "
-            "positives, or rank instead of trusting the border; labelled positives that look "
+            ": there may be none at all, or many. Say what you know of it (alpha, --alpha), label "
+            "more positives, or rank instead of trusting the border; labelled positives that look "
             "unlike the hidden ones make alpha too small."
         )
         return Finding("alpha", DOUBT, alpha.value, seen + advice, "unknown-alpha")
@@ -258,7 +262,8 @@ def _recall(evidence: FitEvidence) -> Finding:
         return Finding("recall", OK, value, sentence + ".")
     advice = (
         ": many positives are missed. Rank instead of trusting the border, say what you know of "
-        "alpha (alpha=), or let both classes count alike (decision='balanced')."
+        "alpha (alpha, --alpha), or let both classes count alike (decision='balanced', --set "
+        "decision=balanced)."
     )
     return Finding("recall", DOUBT, value, sentence + advice, "missed")
 
@@ -274,7 +279,7 @@ def _likeness(evidence: FitEvidence, names: list[str] | None) -> Finding | None:
         f"{value:.2f}"
     )
     if value <= max(_UNLIKE, 0.5 + 2 * error):
-        return Finding("likeness", OK, value, sentence + ": they look alike.")
+        return Finding("likeness", OK, value, f"{sentence}: by this they look alike.")
     advice = (
         f": they differ{_where(evidence, names)}. Either U holds no positives, or P was collected "
         "in another way (another source, year or device), or the labelled positives are a biased "
