@@ -2,8 +2,8 @@
 
 Fits that a user could have made, good and bad (`doubt_cases`). A record holds what the fit knew of
 itself, and what is true. Constants and thresholds are chosen on the first two draws of cases; a
-third one, which was made and read once the rules were fixed, judges. (The second judged the rules
-before these.)
+third one, which was made and read once the rules were fixed, judges; two rules became stricter
+since. (The second judged the rules before these.)
 """
 
 from __future__ import annotations

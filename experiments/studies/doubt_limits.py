@@ -1,8 +1,8 @@
 """What could be made of the evidence at all: forests on the same numbers, and best bin's interval.
 
 Rules that miss a goal may be bad rules, or the evidence may not tell more. Forests of randomised
-trees that get every number of the evidence, and are taught the truth of the draws that choose,
-stand for the best that rules could do; they are judged on the draw that judges, as the rules are.
+trees that get every number that a rule rests on, and are taught the truth of the draws that choose,
+say how much is left to gain; they are judged on the draw that judges, as the rules are.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vqpu.priors._best_bin import CONFIDENCE
 from vqpu.priors._mixture import Cells, Interval
 
 _N_TREES, _LEAF, _N_FOLDS = 200, 3, 5
-_USUAL = {"agreement": 0.9, "likeness": 0.5, "late_gain": 0.0, "column": -1}
+_USUAL = {"agreement": 0.9, "likeness": 0.5, "late_gain": 0.0}
 
 
 def numbers_of(evidence: FitEvidence) -> list[float]:
@@ -81,7 +81,7 @@ def forest_values(X: Floats, truth: Floats, X_judged: Floats) -> Floats:
 
 
 def best_bin_interval(cells: Cells) -> Interval:
-    """Return best bin's estimate and bound, its thresholds being the cells' edges.
+    """Return best bin's ratio, plus and minus its term of chance, tried at the cells' edges.
 
     Parameters
     ----------

@@ -130,8 +130,8 @@ def summary(records: list[Record]) -> str:
     others = [fit for fit in fits if not fit.is_judge]
     return (
         f"{len(fits)} fits, {len(judges)} of them judge; {n_failed} refused with an error of their "
-        "own. Cells: judged on a draw that was read once, when all rules were fixed; in brackets "
-        "the draws that chose.\n\n"
+        "own. Cells: judged on a draw that was read when all rules were fixed (two became stricter "
+        "since, for a case from outside the study); in brackets the draws that chose.\n\n"
         + "## The interval of alpha\n\n"
         + _two(judges, others, ("group", "fits", "held", "median width"), _coverage)
         + "\n## Alarms\n\nA fit is bad if its balanced accuracy is more than 10 points below the "
@@ -314,7 +314,8 @@ def _limits(judges: list[Fit], others: list[Fit]) -> str:
     parts = [_bad_and_good(fits) for fits in (others, judges)]
     known_bad, known_sound = parts[0][0], _enough(_sound(parts[0][1]))
     judged_bad, judged_sound = parts[1][0], _enough(_sound(parts[1][1]))
-    if min(len(known_bad), len(known_sound)) < _FEWEST_TO_LEARN or not judges:
+    n_judged = min(len(judged_bad), len(judged_sound))
+    if min(len(known_bad), len(known_sound)) < _FEWEST_TO_LEARN or n_judged < _FEWEST_TO_RANK:
         return ""
     known, judged = [*known_bad, *known_sound], [*judged_bad, *judged_sound]
     alarmed = forest_alarms(
@@ -334,8 +335,8 @@ def _limits(judges: list[Fit], others: list[Fit]) -> str:
         "\n## What the evidence allows\n\nA forest of randomised trees that gets every number of "
         "the evidence and learns from the draws that choose, its threshold set to alarm "
         f"{100 * _ALARMED:.0f} % of the bad fits on tables that it was not trained on; and what "
-        "another expects of accuracy and AUC. Readable rules can hardly do better on the same "
-        "numbers.\n\nAlarmed:\n\n"
+        "another expects of accuracy and AUC. The forest itself was taught on other samples of "
+        "the same tables.\n\nAlarmed:\n\n"
         + markdown_table(heads, rows)
         + "\nExpected by a forest:\n\n"
         + markdown_table(["of", "fits", "within .05", "rank correlation"], _forests(judges, others))

@@ -58,6 +58,8 @@ CASES: dict[str, tuple[str, dict[str, Any], str, str]] = {
         "doubt",
         "unknown-alpha",
     ),
+    "wide alpha": ("alpha", {"alpha": Interval(0.4, 0.02, 0.69)}, "doubt", "unknown-alpha"),
+    "misses some": ("recall", {"recall": 0.84}, "doubt", "missed"),
     "any alpha": ("alpha", {"alpha": Interval(0.4, 0.1, 0.9)}, "doubt", "unknown-alpha"),
     "none or many": ("alpha", {"alpha": Interval(0.21, 0.0, 0.33)}, "doubt", "unknown-alpha"),
     "none hidden": ("alpha", {"alpha": Interval(0.005, 0.0, 0.01)}, "doubt", "none-hidden"),
@@ -138,6 +140,8 @@ def test_findings__hardly_told__never_ok_but_no_failure_where_all_may_be_positiv
     assert finding("told", **alike, agreement=None).level == "failed"
     # What is expected stands on being told.
     assert finding("quality", **alike, agreement=0.97).level == "doubt"
+    evidence = GOOD._replace(**alike, agreement=0.97)
+    assert worst(findings_of_evidence(evidence)).name == "told"
 
 
 def test_findings__told_by_few__chance_is_named_and_not_the_auc_called_low() -> None:

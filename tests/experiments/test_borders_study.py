@@ -19,12 +19,12 @@ def test_accuracies__by_hand() -> None:
 
 
 def test_best_bin_interval__upper_cells_alike__ratio_and_bound() -> None:
-    # Of 100 positives 50 lie above the edge, of 1,000 unlabelled samples 150: 30 %.
-    cells = Cells(np.array([0.5]), np.array([50.0, 50.0]), np.array([850.0, 150.0]))
+    # Of 10,000 positives half lie above the edge, of as many unlabelled samples 15 %: 30 %.
+    cells = Cells(np.array([0.5]), np.array([5e3, 5e3]), np.array([8.5e3, 1.5e3]))
     found = best_bin_interval(cells)
-    chance = np.sqrt(np.log(40) / 2) * (1000**-0.5 + 100**-0.5) / 0.5
+    chance = np.sqrt(np.log(40) / 2) * 2 * 10_000**-0.5 / 0.5
     assert found.value == pytest.approx(0.3)
-    assert found.low == pytest.approx(max(0, 0.3 - chance))
+    assert found.low == pytest.approx(0.3 - chance)
     assert found.high == pytest.approx(0.3 + chance)
 
 

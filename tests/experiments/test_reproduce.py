@@ -504,6 +504,7 @@ UNFINISHED = {
     "gan-forms",
     "rival-forms",
     "forms",
+    "borders",
     "small-images",
     "encoders",
 }

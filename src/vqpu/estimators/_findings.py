@@ -146,8 +146,8 @@ def findings_of_evidence(
     told = _told(evidence)
     found = [
         _positives(evidence),  # with too few of them nothing else here can be believed
-        _quality(evidence, is_told=told.level == OK),
         told,
+        _quality(evidence, is_told=told.level == OK),
         _alpha(evidence, given),
         _recall(evidence),
         _column(evidence, column_names),  # before what follows from it
@@ -184,6 +184,8 @@ def _quality(evidence: FitEvidence, *, is_told: bool) -> Finding:
         ". The classes overlap, or there is too little to learn from: rank by probability instead "
         "of trusting the border, and try better features or more labelled positives."
     )
+    if not is_told:
+        advice = ", but that stands on labelled positives being told from U, which is in doubt."
     return Finding("quality", DOUBT, accuracy.value, sentence + advice, "overlap")
 
 

@@ -3,9 +3,9 @@ r"""alpha with an interval, and probabilities that know how uncertain it is.
 Scores of unlabelled samples are a mixture of those of positives and of negatives. What positives
 look like the labelled ones show: ranked among them, the score of a positive is standard normal,
 :math:`z = \Phi^{-1}(F_P(s))`. Negatives are taken for normal too, :math:`N(-d, \sigma^2)`, the
-binormal model of ROC curves; a part of them may be easy, further away. Kinds of negatives that
-would outnumber positives even among the highest scores are left out: a learnt score does not say
-the contrary of what it was taught (such curves are called improper). Unlike best bin estimation
+binormal model of ROC curves; a part of them may be easy, further away. Kinds whose hard part is
+denser than positives even at z = 2 are left out: a learnt score does not say the contrary of what
+it was taught (the curves of such kinds are called improper). Unlike best bin estimation
 this needs no scores that positives alone reach, so it is not drawn upwards where classes overlap.
 
 Every share alpha and every kind of negatives of a grid is weighed by how well it explains how many
