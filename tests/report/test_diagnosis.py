@@ -42,7 +42,7 @@ def finding(model: VQKMeansClassifier, name: str, **changes: Any) -> Finding:
 def test_diagnose__clear_clusters__nothing_to_complain_about(fitted: VQKMeansClassifier) -> None:
     findings = diagnose(fitted)
     assert [found.name for found in findings] == [
-        "quality", "positives", "told", "alpha", "recall", "column", "likeness", "copies",
+        "positives", "told", "quality", "alpha", "recall", "column", "likeness", "copies",
         "training", "codes",
     ]  # fmt: skip
     assert [str(found) for found in findings if found.level != "ok"] == []

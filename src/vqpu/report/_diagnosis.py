@@ -53,8 +53,8 @@ def diagnose(
     Returns
     -------
     findings : list of Finding
-        What accuracy and AUC to expect, the number of labelled positives, how well they are told
-        from U, alpha with its interval, whether the unlabelled samples called positive look like
+        The number of labelled positives, how well they are told from U, what accuracy and AUC to
+        expect, alpha with its interval, whether the unlabelled samples called positive look like
         them, columns that tell too much, copies, labels that look wrong, agreement of members,
         whether training had come to its end; of VQ K-means also the codes in use; with ``refits``,
         stability.
@@ -67,7 +67,7 @@ def diagnose(
     >>> P = rng.normal(3, 1, (100, 2))
     >>> U = np.vstack([rng.normal(3, 1, (50, 2)), rng.normal(-3, 1, (150, 2))])
     >>> model = VQKMeansClassifier(max_steps=100, random_state=0).fit(*stack_pu(P, U))
-    >>> print(diagnose(model)[1])
+    >>> print(diagnose(model)[0])
     [ok] 100 labelled positives were scored by members that had not seen them.
     """
     check_integer("refits", refits, 0)
