@@ -38,6 +38,7 @@ STUDIES = {
     "encoders": "studies.encoders.ITEM",
     "doubt": "studies.doubt.ITEM",
     "borders": "studies.borders.ITEM",
+    "margins": "studies.margins.ITEM",
     "tables": "studies.tables.ITEM",
     "review": "studies.review.ITEM",
     "features": "studies.features.ITEM",

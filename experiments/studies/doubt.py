@@ -1,9 +1,9 @@
 """Study of doubt: whether findings are right, and whether intervals of alpha hold the truth.
 
 Fits that a user could have made, good and bad (`doubt_cases`). A record holds what the fit knew of
-itself, and what is true. Constants and thresholds are chosen on the first two draws of cases; a
-third one, which was made and read once the rules were fixed, judges; two rules became stricter
-since. (The second judged the rules before these.)
+itself, and what is true. Constants and thresholds are chosen on the first three draws of cases; a
+fourth one, which was made and read once the rules were fixed, judges. (The second and the third
+judged earlier rules.)
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from experiments.studies.doubt_cases import (
     JUDGES,
     JUDGING,
     SECOND,
+    THIRD,
     Drawn,
     as_given,
     draw_case,
@@ -48,8 +49,11 @@ def expand(seeds: Seeds | None) -> dict[str, Config]:
     if seeds is None:
         numbers = [
             *range(CHOOSES.n_cases),
-            *range(SECOND, SECOND + JUDGES.n_cases),
-            *range(JUDGING, JUDGING + JUDGES.n_cases),
+            *(
+                number
+                for first in (SECOND, THIRD, JUDGING)
+                for number in range(first, first + JUDGES.n_cases)
+            ),
         ]
         return {f"case{number:04d}": _config(number) for number in numbers}
     return {

@@ -30,8 +30,9 @@ _ALPHAS = (0.0, 0.02, 0.04, 0.06, 0.08, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.82
            0.98, 1.0)  # fmt: skip
 _SIZES = (5, 10, 20, 30, 40, 60, 100, 200, 400, 1_000, 5_000)
 DRAW = 10_000  # numbers of another draw begin at its multiple
-SECOND = 100 * DRAW  # the second draw, which judged the rules before these, begins here
-JUDGING = 200 * DRAW  # numbers from here on judge, all others may choose
+SECOND = 100 * DRAW  # here begins the second draw, which judged earlier rules, as did the third
+THIRD = 200 * DRAW
+JUDGING = 300 * DRAW  # numbers from here on judge, all others may choose
 # Images are small and few, so that a fit takes seconds and not the minutes that a user would give.
 _OF_IMAGE_NETWORKS: dict[str, Any] = {
     "n_members": 2, "n_rounds": 1, "batch_size": 32, "precision": "float32",

@@ -29,7 +29,7 @@ RECORDS = Path(__file__).resolve().parents[2] / "results" / "doubt"
 def test_draws__a_fresh_one_judges__no_case_in_both() -> None:
     numbers = [config["number"] for config in expand(None).values()]
     judges = [number for number in numbers if number >= JUDGING]
-    assert len({*numbers}) == len(numbers) == CHOOSES.n_cases + 2 * JUDGES.n_cases
+    assert len({*numbers}) == len(numbers) == CHOOSES.n_cases + 3 * JUDGES.n_cases
     assert len(judges) == JUDGES.n_cases >= 400
     assert {draw_case(number).fault for number in judges} == {*FAULTS}
     assert {kind_of(number) for number in judges} == {

@@ -154,6 +154,10 @@ def test_study__border_and_patience__lose_nothing_against_the_others_tried() -> 
     assert patience[VQKMeansClassifier().patience] >= max(patience.values()) - 0.05
 
 
+def test_margins__default__the_one_that_was_chosen() -> None:
+    assert margins.chosen(records_of("margins")) == RAISED_FOR_TREES
+
+
 def test_metrics__ours__within_a_hundredth_of_the_truth_everywhere() -> None:
     errors = metrics.largest_errors(records_of("metrics"), "vqpu")
     assert {scenario for scenario, _ in errors} == {"case-control", "single-set"}

@@ -1,7 +1,7 @@
 """What the evidence of a fit means, in sentences: severity, number, cause, what to do.
 
-The rules are few and readable. Their thresholds were chosen on two draws of the study of doubt and
-judged on a third; two became stricter since (docs/results.md).
+The rules are few and readable. Their thresholds were chosen on three draws of the study of doubt
+and judged on a fourth (docs/results.md).
 """
 
 from __future__ import annotations

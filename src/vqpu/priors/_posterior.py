@@ -81,9 +81,8 @@ def fit_posterior(
     :math:`-\log(\alpha + (1 - \alpha) e^{-(a s + b)})`. These saturate where only positives are,
     as a plain logistic regression of P against U cannot. a and b maximise that likelihood.
 
-    Where alpha is estimated here, by best bin, the fit takes it some standard errors larger: one
-    that is too small makes the model see negatives among clear positives, one that is too large
-    does next to no harm.
+    The fit takes an alpha that was estimated some standard errors larger: one that is too small
+    makes the model see negatives among clear positives, one that is too large does next to no harm.
 
     Parameters
     ----------
@@ -92,17 +91,16 @@ def fit_posterior(
     unlabeled : ndarray of shape (n_u,)
         Projections of unlabelled samples that were not trained on.
     alpha : float or None
-        Share of positives in U; None: it is estimated.
+        Share of positives in U; None: it is estimated by best bin.
     raised_by : float
-        By how many standard errors the fit takes an alpha larger that it estimates.
+        By how many standard errors the fit takes alpha larger; 0 for one that is known.
     """
     from scipy.optimize import minimize
 
     if alpha is None:
         alpha = best_bin_alpha(positive, unlabeled)
-        raised = _clip_share(alpha + raised_by * _standard_error(alpha, len(unlabeled)))
-    else:
-        alpha = raised = _clip_share(alpha)
+    alpha = _clip_share(alpha)
+    raised = _clip_share(alpha + raised_by * _standard_error(alpha, len(unlabeled)))
     center, scale = float(unlabeled.mean()), float(np.concatenate([positive, unlabeled]).std())
     scale = max(scale, 1e-9)
     standard = ((positive - center) / scale, (unlabeled - center) / scale)

@@ -18,6 +18,7 @@ from vqpu.errors import (
     ParameterError,
 )
 from vqpu.priors._posterior import (
+    RAISED_BY,
     Posterior,
     best_bin_alpha,
     fit_posterior,
@@ -148,7 +149,11 @@ class DecisionRule(NamedTuple):
 
 
 def fit_decision_rule(
-    decision: str, clusters: Clusters, held_out: HeldOut, alpha: float | None = None
+    decision: str,
+    clusters: Clusters,
+    held_out: HeldOut,
+    alpha: float | None = None,
+    raised_by: float = RAISED_BY,
 ) -> DecisionRule:
     """Fit the posteriors on held-out samples.
 
@@ -159,11 +164,13 @@ def fit_decision_rule(
     held_out : HeldOut
     alpha : float or None
         Share of positives in U. None: it is estimated by best bin, which is quick.
+    raised_by : float
+        By how many standard errors the fit takes it larger; 0 for one that is known.
     """
     place_slope = 1.0
     if decision == "nearest-center":
         place_slope = fit_posterior(*held_out.places(clusters)).slope
-    posterior = fit_posterior(*held_out.projections(), alpha=alpha)
+    posterior = fit_posterior(*held_out.projections(), alpha=alpha, raised_by=raised_by)
     if decision == "balanced":
         posterior = posterior.balanced()
     return DecisionRule(decision, clusters, posterior, place_slope)

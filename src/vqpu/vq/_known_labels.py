@@ -23,11 +23,26 @@ from vqpu.vq._decision_rule import DecisionRule, HeldOut, fit_decision_rule
 from vqpu.vq._network import Encodings
 
 Floats = NDArray[np.float64]
-ShareOf = Callable[[Floats, Floats], float | None]
+ShareOf = Callable[[Floats, Floats], "InUse"]
 
 # Standard deviations of c and d before a label is seen.
 _SPREAD_OF_SCALE, _SPREAD_OF_SHIFT = 0.5, 1.0
 _LEAST_HIDDEN = 1e-3
+
+
+class InUse(NamedTuple):
+    """The alpha that the border is fitted with.
+
+    Attributes
+    ----------
+    alpha : float or None
+        None: best bin's.
+    raised_by : float
+        By how many standard errors the fit takes it larger.
+    """
+
+    alpha: float | None
+    raised_by: float
 
 
 class LabeledScores(NamedTuple):
@@ -87,8 +102,8 @@ def fit_known_rule(
         labeled = np.flatnonzero(is_labeled)
     sets = Sets(labeled, np.flatnonzero(is_unlabeled & is_judged))
     population = HeldOut(split, sets, *map(encodings.at, sets))
-    alpha = share_of(*population.projections())
-    rule = fit_decision_rule(decision, clusters, population, alpha)
+    in_use = share_of(*population.projections())
+    rule = fit_decision_rule(decision, clusters, population, *in_use)
     projections = split.unseen(encodings.member_projections, np.arange(len(is_judged)))
     scores = rule.projection_posterior.log_odds(projections)
     if known.is_confirmed is None:

@@ -16,6 +16,7 @@ from vqpu.base._split import Split
 from vqpu.estimators._encoder import make_ensemble
 from vqpu.priors._mixture import Mixture, Shares, fit_mixture
 from vqpu.priors._posterior import (
+    RAISED_BY,
     best_bin_alpha,
     log_odds_of_share,
     positive_probability,
@@ -35,7 +36,7 @@ from vqpu.training import (
 from vqpu.vq._check import Checker, encode_together, fold_network
 from vqpu.vq._clusters import find_clusters
 from vqpu.vq._decision_rule import DecisionRule, HeldOut, fit_decision_rule
-from vqpu.vq._known_labels import fit_known_rule
+from vqpu.vq._known_labels import InUse, fit_known_rule
 from vqpu.vq._network import VQNetwork, draw_codebook
 from vqpu.vq._objective import VQObjective, make_optimizer
 from vqpu.vq._settings import VQSettings
@@ -45,6 +46,7 @@ Floats = NDArray[np.float64]
 
 # Labelled positives with which best bin and the mixture count alike.
 _POSITIVES_OF_EVEN_WEIGHT = 50
+RAISED_FOR_TREES = 2.0  # standard errors of alpha in the fit of the border; see results/margins
 
 
 class FitResult(NamedTuple):
@@ -280,26 +282,27 @@ def make_objective(context: FitContext, settings: VQSettings, this: Round) -> VQ
     )
 
 
-def _best_bin(positive: Floats, unlabeled: Floats) -> float | None:  # noqa: ARG001
-    """Return None, by which alpha is estimated by best bin."""
-    return None
+def _best_bin(positive: Floats, unlabeled: Floats) -> InUse:  # noqa: ARG001
+    """Leave alpha to best bin."""
+    return InUse(None, RAISED_BY)
 
 
 def _share_in_use(
     settings: VQSettings, believed: float, positive: Floats, unlabeled: Floats
-) -> float | None:
-    """Return the alpha that the border is fitted with; None: best bin's.
+) -> InUse:
+    """Return the alpha that the border is fitted with.
 
     Tables, which trees are for, overlap more often than not: the mixture's mean is then nearer than
     best bin, the more so the more positives were kept apart. What networks are for stands apart.
     """
     if settings.shares is not None:
-        return believed
+        return InUse(believed, 0.0)
     if settings.trees is None:
-        return None
+        return InUse(None, RAISED_BY)
     weight = len(positive) / (len(positive) + _POSITIVES_OF_EVEN_WEIGHT)
     best_bin = log_odds_of_share(best_bin_alpha(positive, unlabeled))
-    return share_of_log_odds(weight * log_odds_of_share(believed) + (1 - weight) * best_bin)
+    between = weight * log_odds_of_share(believed) + (1 - weight) * best_bin
+    return InUse(share_of_log_odds(between), RAISED_FOR_TREES)
 
 
 def _conclude(
@@ -327,8 +330,8 @@ def _conclude(
     share_of = partial(_share_in_use, settings, (shares or mixture.shares).interval().value)
     decision = settings.variant.decision
     if split.known is None:
-        alpha = share_of(of_positives, of_unlabeled)
-        rule = fit_decision_rule(decision, clusters, held_out, alpha)
+        in_use = share_of(of_positives, of_unlabeled)
+        rule = fit_decision_rule(decision, clusters, held_out, *in_use)
     else:
         known = np.flatnonzero(split.known.is_negative)
         negative = encode_together(context, network.encode, known)

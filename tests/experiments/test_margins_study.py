@@ -1,0 +1,43 @@
+"""The study of margins: cases by hand, and the default that it chose."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from experiments.item import Record
+from experiments.studies.encoders import AGAIN
+from experiments.studies.encoders import SEEDS as JUDGING_SEEDS
+from experiments.studies.margins import MARGINS, chosen, expand, means, measures
+
+
+def record(*rows: tuple[float, float, float], alpha: float = 0.2) -> Record:
+    history = [
+        {"table": "a", "margin": margin, "lost": lost, "balanced_accuracy": 70.0 + margin,
+         "calibration_error": error}
+        for margin, lost, error in rows
+    ]  # fmt: skip
+    return Record({"alpha": alpha, "seed": 3}, {}, {"n_tables": 1}, history)
+
+
+def test_measures__by_hand() -> None:
+    log_odds = np.array([3.0, 2.0, -0.1, -1.0])
+    found = measures(log_odds, np.array([True, True, True, False]))
+    assert found["lost"] == pytest.approx(25)
+    assert found["balanced_accuracy"] == pytest.approx(100 * (2 / 3 + 1) / 2)
+
+
+def test_chosen__largest_that_costs_nothing() -> None:
+    rows = [(0, 5.0, 9.0), (1, 4.9, 9.0), (2, 4.94, 9.04), (3, 4.9, 9.2), (5, 6.0, 9.0)]
+    assert chosen([record(*rows)]) == 2
+
+
+def test_means__of_one_alpha() -> None:
+    rows = [(margin, margin, 1.0) for margin in MARGINS]
+    other = [(margin, 9.0, 1.0) for margin in MARGINS]
+    found = means([record(*rows), record(*other, alpha=0.5)], alpha=0.2)
+    assert [one["lost"] for one in found.values()] == list(MARGINS)
+
+
+def test_draws__others_than_those_of_the_encoders() -> None:
+    assert {config["seed"] for config in expand(None).values()}.isdisjoint({*JUDGING_SEEDS, AGAIN})
