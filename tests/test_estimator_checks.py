@@ -28,7 +28,7 @@ from vqpu.rivals import (
     VPUClassifier,
 )
 
-FAST: dict[str, Any] = {"max_steps": 40, "vector_dim": 8, "n_vectors": 4}
+FAST: dict[str, Any] = {"max_steps": 20, "vector_dim": 8, "n_vectors": 4}
 FASTER: dict[str, Any] = {**FAST, "n_members": 1}  # these train in two stages, or mix batches
 
 
@@ -42,7 +42,7 @@ FASTER: dict[str, Any] = {**FAST, "n_members": 1}  # these train in two stages, 
         OracleClassifier(**FAST, n_members=1),
         ObserverGANClassifier(**FAST, latent_dim=4),
         ObserverGANClassifier(**FAST, latent_dim=4, noise=0.2, norm="layer"),
-        DGANClassifier(**FAST, latent_dim=4, gan_steps=40),
+        DGANClassifier(**FAST, latent_dim=4, gan_steps=20),
         ElkanNotoClassifier(),
         ElkanNotoClassifier(scenario="single-set"),
         BaggingPUClassifier(n_estimators=20),

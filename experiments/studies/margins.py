@@ -4,8 +4,8 @@ Default fits on the tables of the study of encoders, other draws of them than th
 there, at four shares alpha. An alpha too small costs the border more than one too large, so the fit
 of the posterior takes it some standard errors larger. Judged on the hidden labels of U by
 out-of-fold scores: points lost against the best border of the same scores, balanced accuracy, and
-the calibration error. The largest margin that costs neither accuracy nor calibration is the
-default, as it finds most of the rarer class.
+the calibration error. The largest margin that costs neither accuracy nor calibration, against
+none, is the default, as it has the highest balanced accuracy.
 """
 
 from __future__ import annotations
@@ -105,11 +105,11 @@ def chosen(records: list[Record]) -> float:
     records : list of Record
     """
     found = means(records)
-    least = {name: min(one[name] for one in found.values()) for name in MEASURES}
+    none = found[0.0]
     return max(
         margin
         for margin, one in found.items()
-        if all(one[name] <= least[name] + NO_COST for name in ("lost", "calibration_error"))
+        if all(one[name] <= none[name] + NO_COST for name in ("lost", "calibration_error"))
     )
 
 
@@ -126,7 +126,7 @@ def summary(records: list[Record]) -> str:
         "encoders, on the hidden labels of U, in percent. Margin: standard errors by which the "
         "fit of the border takes alpha larger than it is estimated. Lost: points of accuracy "
         "against the best border of the same scores. The default is the largest margin whose loss "
-        f"and calibration error are within {NO_COST} of the least: {chosen(records):g}.\n\n"
+        f"and calibration error are within {NO_COST} of those without: {chosen(records):g}.\n\n"
         + markdown_table(heads, rows)
     )
 

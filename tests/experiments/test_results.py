@@ -16,6 +16,7 @@ from experiments.studies import (
     accuracy,
     encoders,
     gaussians,
+    margins,
     metrics,
     priors,
     rounds,
@@ -27,6 +28,7 @@ from experiments.studies.tedn_rates import late_accuracy
 from vqpu import VQKMeansClassifier
 from vqpu.priors import PRIOR_METHODS
 from vqpu.priors._posterior import RAISED_BY
+from vqpu.vq._rounds import RAISED_FOR_TREES
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

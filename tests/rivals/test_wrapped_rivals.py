@@ -177,7 +177,10 @@ CASES: dict[str, tuple[Any, str]] = {
     "no probabilities": (ElkanNotoClassifier(LinearSVC()), "estimator must be .* predict_proba"),
     "a class": (ElkanNotoClassifier(LogisticRegression), "estimator must be a scikit-learn"),
     "no classifier": (BaggingPUClassifier(3), "estimator must be .* predict. Got 3"),
-    "outlier detector": (BaggingPUClassifier(IsolationForest()), "other values than the classes"),
+    "outlier detector": (
+        BaggingPUClassifier(IsolationForest(5), n_estimators=2),
+        "other values than the classes",
+    ),
     "no bags": (BaggingPUClassifier(n_estimators=0), "n_estimators must be an integer >= 1"),
     "no share": (BaggingPUClassifier(alpha=0), "alpha must be"),
     "empty bags": (BaggingPUClassifier(bag_size=0), "bag_size must be an integer >= 1 or None"),
