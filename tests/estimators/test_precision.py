@@ -98,6 +98,7 @@ def test_bfloat16__labels_and_probabilities_stay_near_those_of_float32(
     assert 0 < difference < 0.05
 
 
+@pytest.mark.filterwarnings("ignore:All samples have the same codes")  # after so few steps
 @pytest.mark.parametrize("make", [fast_classifier, lambda **own: NaivePUClassifier(
     n_members=1, random_state=0, **own)], ids=["vq", "naive"])  # fmt: skip
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])

@@ -178,7 +178,7 @@ CASES: dict[str, tuple[Any, str]] = {
     "a class": (ElkanNotoClassifier(LogisticRegression), "estimator must be a scikit-learn"),
     "no classifier": (BaggingPUClassifier(3), "estimator must be .* predict. Got 3"),
     "outlier detector": (
-        BaggingPUClassifier(IsolationForest(5), n_estimators=2),
+        BaggingPUClassifier(IsolationForest(n_estimators=5), n_estimators=2),
         "other values than the classes",
     ),
     "no bags": (BaggingPUClassifier(n_estimators=0), "n_estimators must be an integer >= 1"),
