@@ -130,8 +130,8 @@ def summary(records: list[Record]) -> str:
     others = [fit for fit in fits if not fit.is_judge]
     return (
         f"{len(fits)} fits, {len(judges)} of them judge; {n_failed} refused with an error of their "
-        "own. Cells: judged on a draw that was made and read when all rules were fixed; in brackets "
-        "the draws that chose.\n\n"
+        "own. Cells: judged on a draw that was made and read when all rules were fixed; in "
+        "brackets the draws that chose.\n\n"
         + "## The interval of alpha\n\n"
         + _two(judges, others, ("group", "fits", "held", "median width"), _coverage)
         + "\n## Alarms\n\nA fit is bad if its balanced accuracy is more than 10 points below the "
