@@ -143,9 +143,9 @@ def test_findings__no_positive_in_u__said_and_not_called_useless() -> None:
     X, y, truth = normal_classes(150, 400, 0.0, apart=6.0)
     model = VQKMeansClassifier(random_state=0).fit(X, y)
     assert (model.predict(X[150:]) == truth).mean() > 0.95
-    (found,) = [one for one in diagnose(model) if one.name == "likeness"]
-    assert found.level != "ok"
-    assert "U holds no positives" in found.sentence
+    (found,) = [one for one in diagnose(model) if one.level != "ok"]
+    assert found.level == "doubt"
+    assert "right if U holds none" in found.sentence
     assert model.alpha_interval_[0] == 0
 
 
