@@ -39,6 +39,7 @@ STUDIES = {
     "doubt": "studies.doubt.ITEM",
     "borders": "studies.borders.ITEM",
     "margins": "studies.margins.ITEM",
+    "network-sizes": "studies.network_sizes.ITEM",
     "tables": "studies.tables.ITEM",
     "review": "studies.review.ITEM",
     "features": "studies.features.ITEM",
