@@ -29,21 +29,21 @@ from vqpu.rivals import (
 )
 
 ENOUGH = 40  # steps, for the one check that asks how well was learnt
-FAST: dict[str, Any] = {"max_steps": 20, "vector_dim": 8, "n_vectors": 4}
+FAST: dict[str, Any] = {"max_steps": 6, "vector_dim": 8, "n_vectors": 4}
+SHORT: dict[str, Any] = {"random_state": None, "max_steps": 6, "check_every": 3}
 FASTER: dict[str, Any] = {**FAST, "n_members": 1}  # these train in two stages, or mix batches
 
 
 @pytest.mark.filterwarnings("ignore")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
-        fast_classifier(random_state=None),
-        fast_classifier(random_state=None, n_members=2, n_rounds=2, decision="nearest-center"),
+        fast_classifier(**SHORT),
+        fast_classifier(**SHORT | {"max_steps": 20}, n_members=2, decision="nearest-center"),
         VQKMeansClassifier(encoder="trees", max_steps=30, n_members=2),
         NaivePUClassifier(**FAST, n_members=1),
         OracleClassifier(**FAST, n_members=1),
         ObserverGANClassifier(**FAST, latent_dim=4),
-        ObserverGANClassifier(**FAST, latent_dim=4, noise=0.2, norm="layer"),
-        DGANClassifier(**FAST, latent_dim=4, gan_steps=20),
+        DGANClassifier(**FAST, latent_dim=4, gan_steps=6),
         ElkanNotoClassifier(),
         ElkanNotoClassifier(scenario="single-set"),
         BaggingPUClassifier(n_estimators=20),

@@ -211,15 +211,15 @@ def test_run_jobs__foreign_error__the_others_run(capfd: pytest.CaptureFixture[st
     assert "Traceback" in capfd.readouterr().err
 
 
-def _say_and_sleep(place: str) -> None:
+_LONG_JOBS = """
+import os, signal, sys, time
+from pathlib import Path
+from experiments.workers import Engine, run_jobs
+
+def _say_and_sleep(place):
     Path(place, str(os.getpid())).touch()
     time.sleep(600)
 
-
-_LONG_JOBS = """
-import signal, sys
-from tests.experiments.test_judged_runs import _say_and_sleep
-from experiments.workers import Engine, run_jobs
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
     list(run_jobs(_say_and_sleep, {n: (sys.argv[1],) for n in range(6)}, Engine(2)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,13 @@ CASES: dict[str, tuple[tuple[NDArray[Any], NDArray[np.int64]], dict[str, Any]]] 
 }
 
 
+@cache
+def fitted(case: str) -> VQKMeansClassifier:
+    """Return the model of a case, the same for every test that only reads it."""
+    (X, y), parameters = CASES[case]
+    return fast_classifier(**{"max_steps": 20, "check_every": 10, **parameters}).fit(X, y)
+
+
 def check(found: dict[str, NDArray[Any]], model: VQKMeansClassifier, X: NDArray[Any]) -> None:
     model.set_params(precision="float32")  # what a graph computes in
     np.testing.assert_allclose(found["score"], model.decision_function(X), atol=1e-4)
@@ -60,8 +68,7 @@ def check(found: dict[str, NDArray[Any]], model: VQKMeansClassifier, X: NDArray[
 def test_scoring_graph__every_layout__scores_as_the_model(case: str) -> None:
     from vqpu.files._export import ScoringGraph
 
-    (X, y), parameters = CASES[case]
-    model = fast_classifier(**parameters).fit(X, y)
+    (X, _), model = CASES[case][0], fitted(case)
     model.set_params(precision="float32")
     graph = ScoringGraph(model, channels_last=case == "colour").eval()
     with torch.inference_mode():
@@ -78,8 +85,7 @@ def test_export__scores_as_the_model__any_number_of_samples(case: str, tmp_path:
     onnxruntime = pytest.importorskip("onnxruntime")
     from vqpu.files._export import export_onnx
 
-    (X, y), parameters = CASES[case]
-    model = fast_classifier(**parameters).fit(X, y)
+    (X, _), model = CASES[case][0], fitted(case)
     done = export_onnx(model, tmp_path / "model.onnx", sample_shape=X.shape[1:], dtype=str(X.dtype))
     assert done.n_checked == 256
     assert done.largest_error <= 1e-4

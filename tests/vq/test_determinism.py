@@ -64,7 +64,7 @@ def test_same_seed__bit_identical_weights_codes_and_predictions(blobs: Blobs, ki
 
 def test_other_processes__bit_identical() -> None:
     digests = set()
-    for hash_seed in ("0", "1", "2"):
+    for hash_seed in ("0", "1"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM],

@@ -24,7 +24,7 @@ from tests.support import fast_classifier
 path, n = sys.argv[1], int(sys.argv[2])
 X = np.load(path, mmap_mode="r")[:n]
 y = (np.arange(n) % 4 == 0).astype(np.int8)
-model = fast_classifier(max_steps=40).fit(X, y)
+model = fast_classifier(max_steps=20).fit(X, y)
 model.predict(X[:1000])
 # Not ru_maxrss, which a process inherits from the one that started it.
 print(json.dumps(int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])))
@@ -43,7 +43,7 @@ def peak_memory(path: Path, n: int) -> int:
 
 def test_fit__file_ten_times_larger__a_tenth_more_memory_at_most(tmp_path: Path) -> None:
     path = tmp_path / "samples.npy"
-    n = 600_000
+    n = 300_000
     array = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(n, 100))
     rng = np.random.default_rng(0)
     for start in range(0, n, 20_000):
