@@ -30,6 +30,38 @@ _KEPT = ("round", "center_distance", "holdout_loss", "holdout_auc", "positive_sh
 _N_TOP = 5  # the paper's "5 models corresponding to the largest distances"
 
 
+def fit_quietly(model: Any, X: NDArray[Any], y: NDArray[Any]) -> Any:
+    """Fit a model without its warnings, which a study of many fits does not read.
+
+    Parameters
+    ----------
+    model : estimator
+    X, y : ndarray
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", VqpuWarning)
+        return model.fit(X, y)
+
+
+def scores_of_unlabeled(model: Any, unlabeled: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the scores of all of U, out-of-fold where the fit has them for all.
+
+    A single member of many samples has kept too few apart to be judged by.
+
+    Parameters
+    ----------
+    model : VQKMeansClassifier
+        Fitted.
+    unlabeled : ndarray of shape (n_u, ...)
+        What it was fitted on.
+    """
+    held_out: NDArray[np.float64] = model.holdout_log_odds_[1]
+    if len(held_out) == len(unlabeled):
+        return held_out
+    scores: NDArray[np.float64] = model.decision_function(unlabeled)
+    return scores
+
+
 class TestJudge:
     """Judges checks on a fixed random sample of the test set.
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from vqpu.base._seeding import Stream, torch_generator
 from vqpu.errors import InputError
 from vqpu.nn import Codebook, ConvEncoder
+from vqpu.vq import _rounds
 from vqpu.vq._network import draw_codebook
 
 
@@ -50,6 +51,19 @@ def varied_codebook(
     with ExitStack() as stack:
         for module in users:
             stack.enter_context(patch.object(module, "draw_codebook", draw))
+        yield
+
+
+@contextmanager
+def varied_margin(margin: float) -> Iterator[None]:
+    """Let fits of trees within the block take alpha another margin larger in their borders.
+
+    Parameters
+    ----------
+    margin : float
+        Standard errors.
+    """
+    with patch.object(_rounds, "RAISED_FOR_TREES", margin):
         yield
 
 

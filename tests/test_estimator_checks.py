@@ -38,7 +38,9 @@ FASTER: dict[str, Any] = {**FAST, "n_members": 1}  # these train in two stages, 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [
         fast_classifier(**SHORT),
-        fast_classifier(**SHORT | {"max_steps": 20}, n_members=2, decision="nearest-center"),
+        fast_classifier(
+            random_state=None, max_steps=40, n_members=2, n_rounds=2, decision="nearest-center"
+        ),
         VQKMeansClassifier(encoder="trees", max_steps=30, n_members=2),
         NaivePUClassifier(**FAST, n_members=1),
         OracleClassifier(**FAST, n_members=1),

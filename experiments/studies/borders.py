@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from experiments.item import Config, Record, RunResult, Seeds, study
-from experiments.judged import rounded
+from experiments.judged import rounded, scores_of_unlabeled
 from experiments.methods import fit_method
 from experiments.problems import Problem, check_task, draw_problem
 from experiments.studies.doubt import best_border
@@ -52,7 +52,9 @@ def run(config: Config, data_dir: Path | None) -> RunResult:
     problem = draw_problem(config, data_dir)
     parameters = {name: config[name] for name in ("max_steps", "check_every")}
     model = fit_method("vq", problem, seed=config["seed"], parameters=parameters)
-    log_odds, truth = _of_unlabeled(model, problem)
+    is_unlabeled = problem.y == 0
+    log_odds = scores_of_unlabeled(model, problem.X[is_unlabeled])
+    truth = problem.truth[is_unlabeled] == 1
     metrics = {
         "n_members": model.n_members_,
         "alpha_estimate": model.alpha_,
@@ -85,16 +87,6 @@ def oracle_log_odds(problem: Problem, seed: int, parameters: dict[str, Any]) -> 
         model = fit_method("oracle", own, seed=seed, parameters=parameters)
         found[half] = model.decision_function(problem.X[unlabeled[half]])
     return found
-
-
-def _of_unlabeled(model: Any, problem: Problem) -> tuple[Floats, Flags]:
-    """Return scores and truth of all of U, out-of-fold where the fit has them for all."""
-    is_unlabeled = problem.y == 0
-    truth = problem.truth[is_unlabeled] == 1
-    held_out: Floats = model.holdout_log_odds_[1]
-    if len(held_out) == len(truth):
-        return held_out, truth
-    return model.decision_function(problem.X[is_unlabeled]), truth
 
 
 def accuracies(log_odds: Floats, truth: Flags, alpha: float) -> dict[str, float]:

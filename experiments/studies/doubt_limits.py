@@ -16,7 +16,7 @@ from sklearn.model_selection import GroupKFold, cross_val_predict
 from experiments.studies.encoder_tables import Flags, Floats
 from vqpu.estimators._evidence import FitEvidence
 from vqpu.estimators._expected import expected_accuracy, expected_auc
-from vqpu.priors._best_bin import CONFIDENCE
+from vqpu.priors._best_bin import term_of_chance
 from vqpu.priors._mixture import Cells, Interval
 
 _N_TREES, _LEAF, _N_FOLDS = 200, 3, 5
@@ -94,8 +94,7 @@ def best_bin_interval(cells: Cells) -> Interval:
         return Interval(0.5, 0.0, 1.0)
     share = above[0][enough] / n_positive
     ratio = above[1][enough] / n_unlabeled / share
-    chance = math.sqrt(math.log(4 / CONFIDENCE) / 2)
-    chance *= 1 / math.sqrt(n_unlabeled) + 1 / math.sqrt(n_positive)
+    chance = term_of_chance(n_positive, n_unlabeled)
     best = int(np.argmin(ratio + chance / share))
     value, off = float(ratio[best]), float(chance / share[best])
     low, high = max(0.0, value - off), min(1.0, value + off)

@@ -9,7 +9,6 @@ the estimate of alpha and the seconds of ``fit``.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,13 +21,12 @@ from sklearn.model_selection import StratifiedKFold
 
 from experiments.item import Config, Record, RunResult, Seeds, study
 from experiments.items.peer_libraries import ask_peer, peers_python, standardized
-from experiments.judged import rounded
+from experiments.judged import fit_quietly, rounded, scores_of_unlabeled
 from experiments.studies.encoder_losses import losses, sizes_of
 from experiments.studies.encoder_tables import TABLES, Floats, Sample, draw_sample
 from experiments.studies.forms import calibration_error
 from experiments.summary import markdown_table
 from vqpu import VQKMeansClassifier, stack_pu
-from vqpu.errors import VqpuWarning
 
 CHOSEN_HERE = (
     "How trees are grown (thresholds at random, leaves, shrinkage, rate, mean of rounds) was "
@@ -83,21 +81,14 @@ def vq(**parameters: Any) -> Callable[[Sample, float, int], Scored]:
     def fit(sample: Sample, _: float, seed: int) -> Scored:
         X, y = stack_pu(sample.positive, sample.unlabeled)
         model = VQKMeansClassifier(random_state=seed).set_params(**parameters)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", VqpuWarning)
-            model.fit(X, y)
+        fit_quietly(model, X, y)
         return Scored(
-            _of_unlabeled(model, sample), model.decision_function(sample.fresh), model.alpha_
+            scores_of_unlabeled(model, sample.unlabeled),
+            model.decision_function(sample.fresh),
+            model.alpha_,
         )
 
     return fit
-
-
-def _of_unlabeled(model: VQKMeansClassifier, sample: Sample) -> Floats:
-    held_out = model.holdout_log_odds_[1]
-    if len(held_out) == len(sample.unlabeled):
-        return held_out
-    return model.decision_function(sample.unlabeled)
 
 
 def naive(sample: Sample, _: float, seed: int) -> Scored:

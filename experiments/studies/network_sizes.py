@@ -8,7 +8,6 @@ out-of-fold scores.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,20 +15,21 @@ import numpy as np
 from torch import nn
 
 from experiments.item import Config, Record, RunResult, Seeds, study
-from experiments.judged import rounded
+from experiments.judged import fit_quietly, rounded, scores_of_unlabeled
 from experiments.studies.encoder_tables import draw_sample
 from experiments.studies.encoders import COLUMNS, MLP_TABLES, judge
 from experiments.summary import markdown_table
 from vqpu import VQKMeansClassifier, stack_pu
-from vqpu.errors import VqpuWarning
+from vqpu.base._source import ArraySource
+from vqpu.estimators._encoder import resolve_dropout
 from vqpu.nn import MLPEncoder
 
 ALPHAS = (0.2, 0.5)
 WIDTHS = (64, 128, 256)
 LARGE_TABLES = ("movies", "outwork")
 SEEDS = (3,)
-N_VECTORS, DROPOUT = 8, (0.25, 0.5)  # as the default has them: few samples, more dropout
-FEW, MANY = 1_000, 9_000
+USUAL = 256
+N_VECTORS = 8  # as the default has them
 
 
 def expand(seeds: Seeds | None) -> dict[str, Config]:
@@ -44,34 +44,28 @@ def expand(seeds: Seeds | None) -> dict[str, Config]:
 def run(config: Config, _: Path | None) -> RunResult:
     sample = draw_sample(config["table"], config["alpha"], config["seed"])
     X, y = stack_pu(sample.positive, sample.unlabeled)
+    dropout = resolve_dropout(None, ArraySource(X))
     rows = []
     for width in WIDTHS:
         model = VQKMeansClassifier(
-            encoder=encoder_of(width, len(X)), n_rounds=1, random_state=config["seed"]
+            encoder=encoder_of(width, dropout), n_rounds=1, random_state=config["seed"]
         )
         began = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", VqpuWarning)
-            model.fit(X, y)
+        fit_quietly(model, X, y)
         seconds = time.perf_counter() - began
-        held_out = model.holdout_log_odds_[1]
-        # One member of many samples has kept too few apart to be judged by.
-        is_whole = len(held_out) == len(sample.truth)
-        scores = held_out if is_whole else model.decision_function(sample.unlabeled)
-        judged = judge(scores, sample.truth)
+        judged = judge(scores_of_unlabeled(model, sample.unlabeled), sample.truth)
         rows.append(rounded({"width": width, "seconds": seconds, **judged}))
     return RunResult({"n_samples": len(X), "n_columns": X.shape[1]}, rows)
 
 
-def encoder_of(width: int, n_samples: int) -> Callable[[tuple[int, ...], int], nn.Module]:
+def encoder_of(width: int, dropout: float) -> Callable[[tuple[int, ...], int], nn.Module]:
     """Return a function that makes an encoder with hidden layers of a width.
 
     Parameters
     ----------
-    width, n_samples : int
+    width : int
+    dropout : float
     """
-    place = np.log(MANY / n_samples) / np.log(MANY / FEW)
-    dropout = DROPOUT[0] + (DROPOUT[1] - DROPOUT[0]) * min(max(float(place), 0.0), 1.0)
 
     def make(shape: tuple[int, ...], vector_dim: int) -> nn.Module:
         return MLPEncoder(shape, vector_dim, N_VECTORS, dropout, hidden=width)
@@ -93,8 +87,22 @@ def summary(records: list[Record]) -> str:
     return (
         "Widths of the hidden layers of the network for tables, one round, on the hidden labels of "
         "U by out-of-fold scores: AUC / average precision / balanced accuracy / calibration error "
-        "in percent, and seconds.\n\n" + markdown_table(heads, [*rows, ["mean", "", "", *means]])
+        "in percent, and seconds.\n\n"
+        + markdown_table(heads, [*rows, ["mean", "", "", *means]])
+        + f"\nDifference to {USUAL} units, the default (mean ± standard error):\n\n"
+        + "\n".join(_difference(records, width) for width in WIDTHS if width != USUAL)
     )
+
+
+def _difference(records: list[Record], width: int) -> str:
+    """Return how far a width is ahead of the default, in points."""
+    pairs = [{row["width"]: row for row in record.history} for record in records]
+    parts = []
+    for column in COLUMNS:
+        gaps = 100 * np.array([pair[width][column] - pair[USUAL][column] for pair in pairs])
+        error = f" ± {gaps.std(ddof=1) / len(gaps) ** 0.5:.2f}" if len(gaps) > 1 else ""
+        parts.append(f"{column.replace('_', ' ')} {gaps.mean():+.2f}{error}")
+    return f"- {width} units: {', '.join(parts)} ({len(pairs)} cells)"
 
 
 def _shown(rows: list[dict[str, float]]) -> str:

@@ -9,12 +9,14 @@ from experiments.item import Record
 from experiments.studies.encoders import AGAIN
 from experiments.studies.encoders import SEEDS as JUDGING_SEEDS
 from experiments.studies.margins import MARGINS, chosen, expand, means, measures
+from experiments.variants import varied_margin
+from vqpu.vq import _rounds
 
 
 def record(*rows: tuple[float, float, float], alpha: float = 0.2) -> Record:
     history = [
-        {"table": "a", "margin": margin, "lost": lost, "balanced_accuracy": 70.0 + margin,
-         "calibration_error": error}
+        {"table": "a", "margin": margin, "accuracy": 95.0 - lost, "lost": lost,
+         "balanced_accuracy": 70.0 + margin, "calibration_error": error}
         for margin, lost, error in rows
     ]  # fmt: skip
     return Record({"alpha": alpha, "seed": 3}, {"n_tables": 1}, history)
@@ -23,13 +25,14 @@ def record(*rows: tuple[float, float, float], alpha: float = 0.2) -> Record:
 def test_measures__by_hand() -> None:
     log_odds = np.array([3.0, 2.0, -0.1, -1.0])
     found = measures(log_odds, np.array([True, True, True, False]))
+    assert found["accuracy"] == pytest.approx(75)
     assert found["lost"] == pytest.approx(25)
     assert found["balanced_accuracy"] == pytest.approx(100 * (2 / 3 + 1) / 2)
 
 
 def test_chosen__largest_that_costs_nothing() -> None:
-    rows = [(0, 5.0, 9.0), (1, 4.8, 8.9), (2, 5.04, 9.04), (3, 4.9, 9.2), (5, 6.0, 9.0)]
-    assert chosen([record(*rows)]) == 2
+    rows = [(0, 5.0, 9.0), (1, 5.04, 9.04), (2, 4.9, 9.2), (3, 6.0, 9.0)]
+    assert chosen([record(*rows)]) == 1
 
 
 def test_means__of_one_alpha() -> None:
@@ -41,3 +44,10 @@ def test_means__of_one_alpha() -> None:
 
 def test_draws__others_than_those_of_the_encoders() -> None:
     assert {config["seed"] for config in expand(None).values()}.isdisjoint({*JUDGING_SEEDS, AGAIN})
+
+
+def test_varied_margin__inside_the_block_alone() -> None:
+    usual = _rounds.RAISED_FOR_TREES
+    with varied_margin(usual + 1):
+        assert usual + 1 == _rounds.RAISED_FOR_TREES
+    assert usual == _rounds.RAISED_FOR_TREES

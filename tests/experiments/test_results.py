@@ -123,7 +123,7 @@ def test_encoders__default__above_every_rival_on_average(rival: str, score: str)
     assert np.mean(gaps) > 2 * np.std(gaps) / len(gaps) ** 0.5
 
 
-def test_encoders__default__within_2_and_a_half_points_of_boosted_trees_with_all_labels() -> None:
+def test_encoders__default__within_2_points_of_boosted_trees_with_all_labels() -> None:
     cells = [cell for (_, alpha), cell in encoder_cells().items() if alpha in (0.2, 0.5)]
     assert len(cells) == 2 * 28
     gaps = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from copy import deepcopy
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -53,11 +54,11 @@ CASES: dict[str, tuple[tuple[NDArray[Any], NDArray[np.int64]], dict[str, Any]]] 
 def fitted(case: str) -> VQKMeansClassifier:
     """Return the model of a case, the same for every test that only reads it."""
     (X, y), parameters = CASES[case]
-    return fast_classifier(**{"max_steps": 20, "check_every": 10, **parameters}).fit(X, y)
+    return fast_classifier(**parameters).fit(X, y)
 
 
 def check(found: dict[str, NDArray[Any]], model: VQKMeansClassifier, X: NDArray[Any]) -> None:
-    model.set_params(precision="float32")  # what a graph computes in
+    model = deepcopy(model).set_params(precision="float32")  # what a graph computes in
     np.testing.assert_allclose(found["score"], model.decision_function(X), atol=1e-4)
     np.testing.assert_allclose(found["probability"], model.predict_proba(X)[:, 1], atol=1e-4)
     if "codes" in found:
@@ -68,8 +69,8 @@ def check(found: dict[str, NDArray[Any]], model: VQKMeansClassifier, X: NDArray[
 def test_scoring_graph__every_layout__scores_as_the_model(case: str) -> None:
     from vqpu.files._export import ScoringGraph
 
-    (X, _), model = CASES[case][0], fitted(case)
-    model.set_params(precision="float32")
+    X = CASES[case][0][0]
+    model = deepcopy(fitted(case)).set_params(precision="float32")
     graph = ScoringGraph(model, channels_last=case == "colour").eval()
     with torch.inference_mode():
         outputs = graph(torch.from_numpy(np.ascontiguousarray(X)))

@@ -243,18 +243,23 @@ def test_folder_that_cannot_be_made__is_refused_before_training(tmp_path: Path) 
         small_model().fit(*small_data(), checkpoint_dir=3)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EROFS], ids=["full", "read-only"])
-def test_failed_write__at_any_call__leaves_the_last_checkpoint(
-    code: int, tmp_path: Path, uninterrupted: str
+@pytest.mark.parametrize(
+    ("code", "every"),
+    [
+        pytest.param(errno.ENOSPC, 2, id="full"),
+        pytest.param(errno.EROFS, 8, id="read-only"),  # takes the same way
+        pytest.param(errno.ENOSPC, 1, id="full, every call", marks=pytest.mark.torture),
+    ],
+)
+def test_failed_write__at_a_call__leaves_the_last_checkpoint(
+    code: int, every: int, tmp_path: Path, uninterrupted: str
 ) -> None:
     def fail() -> None:
         raise OSError(code, os.strerror(code))
 
     with acting_at(-1, fail) as made:
         fit_digest(tmp_path / "whole")
-    places = places_of_writes(made)
-    # Both kinds take the same way: a few calls are enough for the second.
-    for number in places[::2] if code == errno.ENOSPC else places[::8]:
+    for number in places_of_writes(made)[::every]:
         folder = tmp_path / str(number)
         with (
             acting_at(number, fail) as made,

@@ -31,7 +31,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 
 # Each by one of the two: a rule sees scores and codes, not how they came about.
 @pytest.mark.parametrize(
-    ("name", "decision"), zip(ABLATIONS, ["posterior", "nearest-center"] * 3, strict=True)
+    ("name", "decision"), list(zip(ABLATIONS, ["posterior", "nearest-center"] * 3, strict=True))
 )
 def test_ablation__easy_blobs__solved(
     blobs: Blobs, blobs_truth: NDArray[Any], name: str, decision: str

@@ -178,14 +178,15 @@ def _quality(evidence: FitEvidence, *, is_told: bool) -> Finding:
         f"Expected of these labels: accuracy {shown(accuracy)} on the unlabelled samples, AUC "
         f"{shown(auc)}"
     )
-    if accuracy.low >= _LOW_ACCURACY and is_told:
+    if not is_told:
+        advice = ", but that stands on labelled positives being told from U, which is in doubt."
+        return Finding("quality", DOUBT, accuracy.value, sentence + advice, "indistinct")
+    if accuracy.low >= _LOW_ACCURACY:
         return Finding("quality", OK, accuracy.value, sentence + ", each with 90 % confidence.")
     advice = (
         ". The classes overlap, or there is too little to learn from: rank by probability instead "
         "of trusting the border, and try better features or more labelled positives."
     )
-    if not is_told:
-        advice = ", but that stands on labelled positives being told from U, which is in doubt."
     return Finding("quality", DOUBT, accuracy.value, sentence + advice, "overlap")
 
 

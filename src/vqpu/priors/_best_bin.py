@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-CONFIDENCE = 0.1  # delta of the bound
+_CONFIDENCE = 0.1  # delta of the bound
 _SLACK = 0.01  # gamma of the bound
 
 
@@ -61,13 +61,24 @@ def find_best_bin(positive: Floats, unlabeled: Floats) -> BestBin | None:
     share_positive = n_positive[first:] / len(positive)
     ratio = n_above[first:] / len(unlabeled)
     ratio /= share_positive
-    chance = math.sqrt(math.log(4 / CONFIDENCE) / 2)
-    chance *= 1 / math.sqrt(len(unlabeled)) + 1 / math.sqrt(len(positive))
+    chance = term_of_chance(len(positive), len(unlabeled))
     bound = ratio + (1 + _SLACK) * chance / share_positive
     # Unlabelled samples of one score enter a bin together, or the ratio would be too small.
     bound[:-1][descending[first + 1 :] == descending[first:-1]] = np.inf
     best = int(np.argmin(bound))
     return BestBin(float(ratio[best]), float(bound[best] - ratio[best]))
+
+
+def term_of_chance(n_positive: float, n_unlabeled: float) -> float:
+    r"""Return what the bound divides by q_P: the sum of both roots, without the slack gamma.
+
+    Parameters
+    ----------
+    n_positive, n_unlabeled : float
+        Samples of both sets.
+    """
+    of_both = 1 / math.sqrt(n_unlabeled) + 1 / math.sqrt(n_positive)
+    return math.sqrt(math.log(4 / _CONFIDENCE) / 2) * of_both
 
 
 def _count_reaching(positive: Floats, thresholds: Floats) -> NDArray[np.int64]:
