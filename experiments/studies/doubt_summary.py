@@ -57,7 +57,7 @@ def plain_evidence(evidence: FitEvidence) -> dict[str, Any]:
         name: plain_interval(value) if isinstance(value, Interval) else value
         for name, value in evidence._asdict().items()
     }
-    for name in ("reference", "unlike_columns", "unlike_samples", "unlike_names"):
+    for name in ("reference", "unlike_columns", "unlike_samples", "unlike_names", "n_labeled"):
         del plain[name]  # no rule rests on them
     return plain | {"cells": [part.astype(int).tolist() for part in evidence.cells[1:]]}
 

@@ -75,7 +75,7 @@ FIT_CASES: dict[str, tuple[Any, Any, str]] = {
     "three labels": (X, np.arange(20) % 3, "Only binary classification is supported"),
     "continuous labels": (X, np.linspace(0, 1, 20), "Unknown label type|continuous"),
     "labels of another length": (X, Y[:-1], "inconsistent numbers of samples"),
-    "labels with NaN": (X, np.where(np.arange(20) == 0, np.nan, Y), "NaN"),
+    "labels with NaN": (X, np.where(np.arange(20) == 0, np.nan, Y), "y has 1 missing values"),
     "no labels": (X, None, "requires y to be passed"),
     "labels of two columns": (X, np.column_stack([Y, Y]), "y should be a 1d array"),
     "strings": (np.full((20, 2), "a"), Y, "could not convert|numeric|dtype"),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vqpu.base._source import ArraySource
 from vqpu.base._split import Sets
 from vqpu.estimators._evidence import _agreement, telling_columns, twins
-from vqpu.estimators._likeness import compare_positives, weighted_auc
+from vqpu.estimators._likeness import compare_positives, told_by_category, weighted_auc
 
 
 def both(positive: NDArray[Any], unlabeled: NDArray[Any]) -> tuple[ArraySource, Sets]:
@@ -124,7 +124,7 @@ def test_telling_columns__a_number_of_rows__found(normal: np.random.Generator) -
     assert other < 0.7
 
 
-def test_telling_columns__category__by_the_distance_of_shares() -> None:
+def test_telling_columns__category__no_value_in_common() -> None:
     rows = np.array([[0.0], [0.0], [1.0], [1.0], [1.0], [2.0]])
     source = ArraySource(rows, {0: 3})
     column, best, _ = telling_columns(source, Sets(np.arange(2), np.arange(2, 6)))
@@ -139,3 +139,16 @@ def test_telling_columns__missing_values__a_value_of_their_own() -> None:
 def test_agreement__scores_that_overflow__none_and_not_nan() -> None:
     scores = np.array([[1e300, 1.0], [-1e300, 2.0], [1e300, 4.0]])
     assert _agreement(scores) == 0.0
+
+
+def test_told_by_category__hundreds_of_categories_of_few__chance(
+    normal: np.random.Generator,
+) -> None:
+    codes, target = normal.integers(0, 300, 608).astype(float), np.repeat([1.0, 0.0], [8, 600])
+    assert told_by_category(codes, target, np.ones(608)) < 0.7
+
+
+def test_told_by_category__given_away__told() -> None:
+    codes = np.repeat([1.0, 0.0, 2.0], [8, 300, 300])
+    target = np.repeat([1.0, 0.0], [8, 600])
+    assert told_by_category(codes, target, np.ones(608)) > 0.99

@@ -200,7 +200,36 @@ def test_findings__images_and_one_member__what_cannot_be_had_is_left_out() -> No
 
 def test_findings__nothing_kept_apart__no_number_is_shown() -> None:
     (found,) = findings_of_evidence(GOOD._replace(is_unseen=False))
-    assert (found.name, found.level) == ("unseen", "doubt")
+    assert (found.name, found.level, found.cause) == ("unseen", "doubt", "unseen")
+    (found,) = findings_of_evidence(GOOD._replace(is_unseen=False, n_positive=4))
+    assert (found.level, found.cause) == ("failed", "few-positives")
+    assert "4 positives are too few" in found.sentence
+
+
+def test_findings__alpha_given_and_not_contradicted__ok_however_wide() -> None:
+    wide = GOOD._replace(alpha=Interval(0.2, 0.0, 0.34))
+    (found,) = [
+        one for one in findings_of_evidence(wide, given=(0.27, 0.27)) if one.name == "alpha"
+    ]
+    assert found.level == "ok"
+    assert "do not contradict the 0.27 that was given" in found.sentence
+    assert "--alpha" not in found.sentence
+
+
+def test_findings__not_told__alpha_and_recall_stand_on_nothing() -> None:
+    noise = GOOD._replace(proxy_auc=0.48, alpha=Interval(0.96, 0.83, 1.0))
+    found = {one.name: one for one in findings_of_evidence(noise)}
+    for name in ("alpha", "recall", "quality"):
+        assert (found[name].level, found[name].cause) == ("doubt", "indistinct")
+        assert "told from U, which is in doubt" in found[name].sentence
+
+
+def test_findings__few_of_many_kept_apart__says_why() -> None:
+    few = GOOD._replace(n_positive=4, n_labeled=30)
+    (found,) = [one for one in findings_of_evidence(few) if one.name == "positives"]
+    assert found.level == "doubt"
+    assert found.sentence.startswith("4 of 30 labelled positives")
+    assert "n_members" in found.sentence
 
 
 def test_worst__most_severe_comes_first() -> None:

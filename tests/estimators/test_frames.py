@@ -162,3 +162,20 @@ def test_groups__whole_ones_held_out(n_members: int) -> None:
     assert held_out == (0, 0)
     many = fast_classifier(n_members=n_members, max_steps=20).fit(X, Y, groups=np.arange(N) // 6)
     assert many.n_holdout_ == ((50, 250) if n_members == 5 else (8, 40))
+
+
+def test_labels__missing_ones__one_sentence() -> None:
+    X = np.arange(12.0).reshape(6, 2)
+    for y in (
+        [1.0, np.nan, np.nan, 0.0, 1.0, 0.0],
+        pl.Series([True, None, None, False, True, False]),
+    ):
+        with pytest.raises(InputError, match=r"^y has 2 missing values\. Unlabelled samples need"):
+            fast_classifier().fit(X, y)
+
+
+def test_lazy_frame__to_be_collected() -> None:
+    X = pl.DataFrame({"a": np.arange(60.0), "b": ["x", "y"] * 30})
+    y = np.arange(60) < 20
+    with pytest.raises(InputTypeError, match=r"X is a LazyFrame.* Pass X\.collect\(\)"):
+        fast_classifier().fit(X.lazy(), y)

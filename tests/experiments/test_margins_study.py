@@ -8,7 +8,7 @@ import pytest
 from experiments.item import Record
 from experiments.studies.encoders import AGAIN
 from experiments.studies.encoders import SEEDS as JUDGING_SEEDS
-from experiments.studies.margins import MARGINS, chosen, expand, means, measures
+from experiments.studies.margins import MARGINS, expand, gaps, means, measures
 from experiments.variants import varied_margin
 from vqpu.vq import _rounds
 
@@ -30,9 +30,18 @@ def test_measures__by_hand() -> None:
     assert found["balanced_accuracy"] == pytest.approx(100 * (2 / 3 + 1) / 2)
 
 
-def test_chosen__largest_that_costs_nothing() -> None:
-    rows = [(0, 5.0, 9.0), (1, 5.04, 9.04), (2, 4.9, 9.2), (3, 6.0, 9.0)]
-    assert chosen([record(*rows)]) == 1
+def test_gaps__by_hand() -> None:
+    found = gaps([two_tables()])
+    assert found[1]["lost"] == (2.0, 1.0)  # 1 and 3 on the two tables
+    assert found[3]["balanced_accuracy"] == (3.0, 0.0)
+    assert 0 not in found
+
+
+def two_tables() -> Record:
+    first = record(*[(margin, 5 + margin, 9.0) for margin in MARGINS])
+    second = record(*[(margin, 5 + 3 * margin, 9.0) for margin in MARGINS])
+    others = [{**row, "table": "b"} for row in second.history]
+    return Record(first.config, first.metrics, [*first.history, *others])
 
 
 def test_means__of_one_alpha() -> None:

@@ -156,8 +156,11 @@ def test_study__border_and_patience__lose_nothing_against_the_others_tried() -> 
     assert patience[VQKMeansClassifier().patience] >= max(patience.values()) - 0.05
 
 
-def test_margins__default__the_one_that_was_chosen() -> None:
-    assert margins.chosen(records_of("margins")) == RAISED_FOR_TREES
+def test_margins__default__gains_balanced_accuracy_at_no_cost_beyond_chance() -> None:
+    found = margins.gaps(records_of("margins"))[RAISED_FOR_TREES]
+    assert found["balanced_accuracy"].mean > 2 * found["balanced_accuracy"].error
+    assert found["accuracy"].mean > -found["accuracy"].error
+    assert found["calibration_error"].mean < found["calibration_error"].error
 
 
 def test_metrics__ours__within_a_hundredth_of_the_truth_everywhere() -> None:

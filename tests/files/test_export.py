@@ -40,12 +40,13 @@ def grey() -> tuple[NDArray[Any], NDArray[np.int64]]:
     return X[..., 0], y
 
 
+SHORT: dict[str, Any] = {"max_steps": 40}
 CASES: dict[str, tuple[tuple[NDArray[Any], NDArray[np.int64]], dict[str, Any]]] = {
     "vectors": (vectors(), {}),
     "two members, nearest centre": (vectors(), {"n_members": 2, "decision": "nearest-center"}),
-    "colour": (images(), {"n_members": 2}),
-    "channels first": (images(channels_first=True), {}),
-    "grey": (grey(), {}),
+    "colour": (images(), {**SHORT, "n_members": 2}),
+    "channels first": (images(channels_first=True), SHORT),
+    "grey": (grey(), SHORT),
     "continuous": (vectors(), {"encoding": "distribution"}),
 }
 

@@ -12,7 +12,12 @@ from sklearn.base import clone
 
 import vqpu
 from vqpu import VQKMeansClassifier, diagnose, stack_pu
-from vqpu.errors import DoubtWarning, ParameterError, SwappedLabelsWarning
+from vqpu.errors import (
+    DoubtWarning,
+    NoHiddenPositivesWarning,
+    ParameterError,
+    SwappedLabelsWarning,
+)
 
 Floats = NDArray[np.float64]
 
@@ -127,6 +132,15 @@ def test_findings__twelve_positives__never_ok() -> None:
     assert findings(model)["positives"] == "doubt"
     low, high = model.alpha_interval_
     assert high - low > 0.3
+
+
+def test_alpha_interval__nothing_kept_apart__says_nothing() -> None:
+    X, y, _ = normal_classes(4, 300, 0.3, apart=2.0)
+    with pytest.warns(DoubtWarning, match="4 positives are too few") as caught:
+        model = VQKMeansClassifier(random_state=0).fit(X, y)
+    assert not any(issubclass(one.category, NoHiddenPositivesWarning) for one in caught)
+    assert model.alpha_interval_ == (0.0, 1.0)
+    assert findings(model)["unseen"] == "failed"
 
 
 def test_alpha_interval__four_fits_of_one_table__holds_the_truth_and_the_others() -> None:

@@ -117,6 +117,12 @@ def fit(
         _fit_here(settings, quiet=quiet, as_json=as_json)
 
 
+_UNDOUBTED = (
+    "[ok] No finding doubts this fit (vqpu inspect lists them). None can see whether only the easy "
+    "positives were labelled: look at a random sample (vqpu review)."
+)
+
+
 def _fit_here(settings: FitSettings, *, quiet: bool, as_json: bool) -> None:
     """Fit in this process; of several that were launched together, the first tells the result."""
     from vqpu.distributed import joined_ranks
@@ -163,7 +169,7 @@ def _print_fitted(model: Any, out: str | None, *, replaces: bool, as_json: bool)
         f"{out}: {model.positive_share_:.1%} of the unlabelled samples are called "
         f"positive; alpha is {'taken' if model.alpha is not None else 'estimated'} as "
         f"{model.alpha_:.3f} ({model.alpha_interval_[0]:.2f} to {model.alpha_interval_[1]:.2f})."
-        f"{note}\n{finding}"
+        f"{note}\n{_UNDOUBTED if finding.level == 'ok' else finding}"
     )
 
 

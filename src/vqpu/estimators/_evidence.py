@@ -73,6 +73,8 @@ class FitEvidence(NamedTuple):
         positive that look least like labelled ones, by their place in X; empty if nothing differs.
     unlike_names : tuple of str
         Names of these samples, files for instance, where they have some.
+    n_labeled : int or None
+        All labelled positives; None in models of before.
     """
 
     n_positive: int
@@ -97,6 +99,7 @@ class FitEvidence(NamedTuple):
     unlike_columns: tuple[int, ...] = ()
     unlike_samples: tuple[int, ...] = ()
     unlike_names: tuple[str, ...] = ()
+    n_labeled: int | None = None
 
     def naming(self, names: Sequence[Any]) -> FitEvidence:
         """Return the same with names for examples.
@@ -147,6 +150,8 @@ class Scored(NamedTuple):
         The stopping signal of the last round's checks; more is better.
     is_unseen : bool
         Whether samples were kept apart at all.
+    n_labeled : int
+        All labelled positives, whoever had seen them.
     """
 
     first: tuple[Floats, ...]
@@ -156,6 +161,7 @@ class Scored(NamedTuple):
     by_member: Floats
     signal: Floats | None
     is_unseen: bool
+    n_labeled: int
 
 
 def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
@@ -196,6 +202,7 @@ def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
         scored.is_unseen,
         make_reference(source, scored.indices.unlabeled, scored.log_odds),
         *((), ()) if alike is None else alike[1:],
+        n_labeled=scored.n_labeled,
     )
 
 

@@ -21,7 +21,7 @@ SEVERITY = (OK, DOUBT, FAILED)
 _FEW_POSITIVES = 15
 _TELLS_ALONE, _AHEAD_OF_OTHERS = 0.97, 0.02
 _LIKE_NO_LEAK, _TOLD_BY_OTHERS = 0.6, 0.78
-_UNLIKE, _VERY_UNLIKE = 0.68, 0.8
+_UNLIKE, _VERY_UNLIKE, _CHANCE = 0.68, 0.8, 0.45
 _MANY_TWINS = 0.3
 _HARDLY_TOLD = 0.55
 _CROSS_FITTED = 1.3  # times the error of an AUC: members of a fold err alike (doubt_noise.py)
@@ -35,6 +35,7 @@ _MANY_ODD_LABELS, _WELL_TOLD = 0.25, 0.97
 _NEARLY_NONE = 0.025
 _FEWEST_ALIKE = 3
 _MUCH_LATE = 0.15
+_UNTOLD = ", but that stands on labelled positives being told from U, which is in doubt."
 
 
 class Finding(NamedTuple):
@@ -139,17 +140,20 @@ def findings_of_evidence(
     if not evidence.is_unseen:
         sentence = (
             "No sample was kept apart, as there were too few or none was to be: every number that "
-            "the model has of itself is of samples that it was trained on, and says nothing. Label "
-            "more, or fit with more members."
+            "the model has of itself is of samples that it was trained on, and says nothing. "
         )
-        return [Finding("unseen", DOUBT, None, sentence, "few-positives")]
+        if evidence.n_positive < _FEW_POSITIVES:
+            sentence += f"Label more: {evidence.n_positive} positives are too few."
+            return [Finding("unseen", FAILED, None, sentence, "few-positives")]
+        sentence += "Keep some apart (holdout), or fit with more members."
+        return [Finding("unseen", DOUBT, None, sentence, "unseen")]
     told = _told(evidence)
     found = [
         _positives(evidence),  # with too few of them nothing else here can be believed
         told,
         _quality(evidence, is_told=told.level == OK),
-        _alpha(evidence, given),
-        _recall(evidence),
+        _alpha(evidence, given, is_told=told.level == OK),
+        _recall(evidence, is_told=told.level == OK),
         _column(evidence, column_names),  # before what follows from it
         _likeness(evidence, column_names),
         _copies(evidence),
@@ -179,8 +183,7 @@ def _quality(evidence: FitEvidence, *, is_told: bool) -> Finding:
         f"{shown(auc)}"
     )
     if not is_told:
-        advice = ", but that stands on labelled positives being told from U, which is in doubt."
-        return Finding("quality", DOUBT, accuracy.value, sentence + advice, "indistinct")
+        return Finding("quality", DOUBT, accuracy.value, sentence + _UNTOLD, "indistinct")
     if accuracy.low >= _LOW_ACCURACY:
         return Finding("quality", OK, accuracy.value, sentence + ", each with 90 % confidence.")
     advice = (
@@ -192,9 +195,16 @@ def _quality(evidence: FitEvidence, *, is_told: bool) -> Finding:
 
 def _positives(evidence: FitEvidence) -> Finding:
     count = evidence.n_positive
-    sentence = f"{count} labelled positives were scored by members that had not seen them"
+    of_all = "" if evidence.n_labeled in (None, count) else f" of {evidence.n_labeled}"
+    sentence = f"{count}{of_all} labelled positives were scored by members that had not seen them"
     if count >= _FEW_POSITIVES:
         return Finding("positives", OK, count, sentence + ".")
+    if (evidence.n_labeled or 0) >= _FEW_POSITIVES:
+        advice = (
+            ": too few to trust any number here, as a single member is kept from a part alone. "
+            "Fit with more members (n_members), which a time limit may have cut, or label more."
+        )
+        return Finding("positives", DOUBT, count, sentence + advice, "few-positives")
     advice = ": too few to trust any number here. Label more; 50 are worth much more than 10."
     return Finding("positives", DOUBT, count, sentence + advice, "few-positives")
 
@@ -221,16 +231,20 @@ def _told(evidence: FitEvidence) -> Finding:
     return Finding("told", level, auc, sentence + advice, "indistinct")
 
 
-def _alpha(evidence: FitEvidence, given: tuple[float, float] | None) -> Finding:
+def _alpha(evidence: FitEvidence, given: tuple[float, float] | None, *, is_told: bool) -> Finding:
     alpha = evidence.alpha
     seen = f"alpha, the share of positives among the unlabelled samples, is {shown(alpha)}"
     if given is not None and (given[1] < alpha.low or given[0] > alpha.high):
-        ends = f"{given[0]:g}" if given[0] == given[1] else f"{given[0]:g} to {given[1]:g}"
         advice = (
-            f" by these data, but {ends} was given. One of the two is wrong: labelled positives "
-            "that look unlike the hidden ones make alpha too small."
+            f" by these data, but {_ends(given)} was given. One of the two is wrong: labelled "
+            "positives that look unlike the hidden ones make alpha too small."
         )
         return Finding("alpha", DOUBT, alpha.value, seen + advice, "contradicted-alpha")
+    if given is not None:
+        return Finding(
+            "alpha", OK, alpha.value,
+            f"{seen} by these data, which do not contradict the {_ends(given)} that was given.",
+        )  # fmt: skip
     widest = _WIDE_OF_FEW if evidence.n_positive < _FEW else _WIDE
     if alpha.high - alpha.low > widest:
         advice = (
@@ -251,16 +265,24 @@ def _alpha(evidence: FitEvidence, given: tuple[float, float] | None) -> Finding:
             "none; if it does, P is of another kind."
         )
         return Finding("alpha", DOUBT, alpha.value, seen + advice, "none-hidden")
+    if not is_told:
+        return Finding("alpha", DOUBT, alpha.value, seen + _UNTOLD, "indistinct")
     return Finding("alpha", OK, alpha.value, seen + ", with 90 % confidence.")
 
 
-def _recall(evidence: FitEvidence) -> Finding:
+def _ends(given: tuple[float, float]) -> str:
+    return f"{given[0]:g}" if given[0] == given[1] else f"{given[0]:g} to {given[1]:g}"
+
+
+def _recall(evidence: FitEvidence, *, is_told: bool) -> Finding:
     value = evidence.recall
     sentence = (
         f"{value:.0%} of the labelled positives that members had not seen are called positive"
     )
     # Of rare positives the best border misses many.
     fewest = _FEW_FOUND_OF_RARE if evidence.alpha.value < _RARE else _FEW_FOUND
+    if value >= fewest and not is_told:
+        return Finding("recall", DOUBT, value, f"{sentence}{_UNTOLD}", "indistinct")
     if value >= fewest:
         return Finding("recall", OK, value, sentence + ".")
     advice = (
@@ -282,7 +304,8 @@ def _likeness(evidence: FitEvidence, names: list[str] | None) -> Finding | None:
         f"{value:.2f}"
     )
     if value <= max(_UNLIKE, 0.5 + 2 * error):
-        return Finding("likeness", OK, value, f"{sentence}: by this they look alike.")
+        chance = " (1/2 is chance)" if value < _CHANCE else ""
+        return Finding("likeness", OK, value, f"{sentence}{chance}: by this they look alike.")
     advice = (
         f": they differ{_where(evidence, names)}. Either U holds no positives, or P was collected "
         "in another way (another source, year or device), or the labelled positives are a biased "

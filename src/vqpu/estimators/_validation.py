@@ -47,6 +47,7 @@ def check_training_data(
         Whether X may have more than two axes.
     """
     forget(estimator)
+    _refuse_missing_labels(y)
     X, plan, names = _planned(estimator, X)
     X, y = _validated(estimator, X, y, reset=True, allow_nd=takes_images)
     try:
@@ -66,8 +67,35 @@ def check_training_data(
     return _checked_source(estimator, X, plan), labels
 
 
+def _refuse_missing_labels(y: Any) -> None:
+    """Raise if some labels are missing: a table often leaves the unlabelled rows empty."""
+    if y is None:
+        return  # a message of its own follows
+    values = np.asarray(y)
+    if values.dtype == object:
+        n_missing = sum(_is_missing(value) for value in values.ravel())
+    else:
+        n_missing = int(np.isnan(values).sum()) if values.dtype.kind == "f" else 0
+    if n_missing:
+        raise InputError(
+            f"y has {n_missing} missing values. Unlabelled samples need a value too: give them 0, "
+            "positives 1, for instance y = (labels == 'yes') with missing ones filled by False."
+        )
+
+
+def _is_missing(value: Any) -> bool:
+    is_nan = isinstance(value, float) and value != value
+    return value is None or is_nan or type(value).__name__ in ("NAType", "NaTType")
+
+
+def _refuse_lazy_frame(X: Any) -> None:
+    if type(X).__name__ == "LazyFrame":
+        raise InputTypeError("X is a LazyFrame, whose rows are not there yet. Pass X.collect().")
+
+
 def _planned(estimator: Any, X: Any) -> tuple[Any, ColumnPlan | None, list[str] | None]:
     """Return X as numbers, the plan of its columns and, of a data frame, their names."""
+    _refuse_lazy_frame(X)
     is_encoded = isinstance(X, EncodedRows)
     if not is_encoded and (not is_frame(X) or is_plain_frame(X)):
         return X, None, None
@@ -124,6 +152,7 @@ def check_prediction_data(estimator: Any, X: Any) -> ArraySource:
 def _planned_source(estimator: Any, X: Any) -> ArraySource:
     """Return samples of a model that was fitted on a table: a data frame, or encoded rows."""
     plan: ColumnPlan = estimator.columns_
+    _refuse_lazy_frame(X)
     if is_frame(X):
         notes = Notes()
         X = encode_frame(plan, X, notes).view(np.ndarray)

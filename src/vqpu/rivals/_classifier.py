@@ -174,6 +174,7 @@ class NetworkClassifier(PUClassifier):
             by_member[1],
             None,
             context.split.keeps_apart,
+            int(context.split.is_positive.sum()),
         )
         return gather_evidence(context.source, scored)
 

@@ -545,6 +545,8 @@ class VQKMeansClassifier(
         # Later rounds draw unlabelled samples by what the first found: they see alpha too narrowly.
         believed = first.mixture.shares.interval()
         self.alpha_interval_ = (min(alpha, believed.low), max(alpha, believed.high))
+        if self.alpha is None and not context.split.keeps_apart:  # trained-on scores say nothing
+            self.alpha_interval_ = (0.0, 1.0)
         # The paper's limit holds where all unlabelled samples are drawn to their anchor.
         self.theoretical_alpha_ = theoretical_alpha(first.projections[0])
         self.positive_share_ = last.positive_share

@@ -37,6 +37,7 @@ NO_HIDDEN_POSITIVES = (
 )
 _FEW_LOOKALIKES = 2.5
 _ENOUGH_TO_TELL = 50
+_FEWEST_POSITIVES = 10  # labelled ones, to say that nothing looks like them
 _NO_SPREAD = 1e-6
 
 
@@ -207,5 +208,6 @@ def _found_positives(rule: DecisionRule, projections: tuple[Floats, ...]) -> boo
         return rule.clusters.found_positives
     # Best bin never finds fewer than two samples' worth, so small samples cannot tell.
     n_judged = len(projections[1])
-    n_alike = best_bin_alpha(*projections) * n_judged
-    return n_alike > _FEW_LOOKALIKES or n_judged < _ENOUGH_TO_TELL
+    if n_judged < _ENOUGH_TO_TELL or len(projections[0]) < _FEWEST_POSITIVES:
+        return True
+    return best_bin_alpha(*projections) * n_judged > _FEW_LOOKALIKES

@@ -33,6 +33,7 @@ def evidence_of_rounds(
         last.held_out.unlabeled.member_projections,
         _last_signal(last.training.history, stopping_signal),
         context.split.keeps_apart,
+        int(context.split.is_positive.sum()),
     )
     return gather_evidence(context.source, scored)
 
