@@ -39,12 +39,12 @@ def test_demo__no_such_folder__refused_in_one_line(
 def test_demo__short__table_and_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    budget = Budget(10, 5, "cosine")
+    budget = Budget(40, 20, "cosine")
     for module in ("vq._rounds", "rivals._training"):
         monkeypatch.setattr(f"vqpu.{module}.plan_budget", lambda *_, **__: budget)
     assert main(["demo", "--out", str(tmp_path / "demo.png")]) == 0
     captured = capsys.readouterr()
     for name in ("VQ K-means", "naive P against U", "supervised oracle", "alpha (true 0.50)"):
         assert name in captured.out
-    assert "step 10 of at most 10" in captured.err
+    assert "step 40 of at most 40" in captured.err
     assert (tmp_path / "demo.png").read_bytes()[:4] == b"\x89PNG"

@@ -224,6 +224,15 @@ def test_findings__not_told__alpha_and_recall_stand_on_nothing() -> None:
         assert "told from U, which is in doubt" in found[name].sentence
 
 
+def test_findings__far_fewer_called_than_alpha_and_recall_say__border_doubted() -> None:
+    found = finding("border", alpha=Interval(0.375, 0.0, 0.55), recall=1.0, called=0.06)
+    assert (found.level, found.cause) == ("doubt", "contradicted-border")
+    assert "6.0% of the unlabelled samples" in found.sentence
+    assert "come to 37.5%" in found.sentence
+    names = {one.name for one in findings_of_evidence(GOOD._replace(recall=1.0, called=0.201))}
+    assert "border" not in names  # .3 is less than 1.5 times .201
+
+
 def test_findings__few_of_many_kept_apart__says_why() -> None:
     few = GOOD._replace(n_positive=4, n_labeled=30)
     (found,) = [one for one in findings_of_evidence(few) if one.name == "positives"]

@@ -2,25 +2,49 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+
+def _model_there(path: Path) -> Path:
+    """Refuse a model that is not there before anything slow is imported."""
+    if not os.path.lexists(path):
+        from vqpu.persistence._bundle import refuse_missing_model
+
+        refuse_missing_model(path.absolute())
+    return path
+
+
+def _data_there(path: str | None) -> str | None:
+    """Refuse data that are not there before anything slow is imported."""
+    if path is not None and "://" not in path and not os.path.lexists(path):
+        from vqpu.files.readers._samples import check_regular_file
+
+        check_regular_file(Path(path))
+    return path
+
 
 # The data of a fit or of a comparison.
 Data = Annotated[
     str | None,
     typer.Argument(
         metavar="DATA",
+        callback=_data_there,
         help="One table (.csv, .parquet, .feather, .jsonl, .xlsx, or a folder of such files) with "
         "--label and --positive, one .npz file with X and y, or one folder of images with "
         "--labels.",
     ),
 ]
 Positives = Annotated[
-    str | None, typer.Option(help="Folder, array or table of labelled positives.")
+    str | None,
+    typer.Option(callback=_data_there, help="Folder, array or table of labelled positives."),
 ]
-Unlabeled = Annotated[str | None, typer.Option(help="The same of unlabelled data.")]
+Unlabeled = Annotated[
+    str | None, typer.Option(callback=_data_there, help="The same of unlabelled data.")
+]
 Label = Annotated[str | None, typer.Option(help="Column of labels.")]
 Positive = Annotated[
     str | None, typer.Option(help="Value of that column that marks positives; others are unknown.")
@@ -73,11 +97,14 @@ Overwrite = Annotated[
 ]
 
 # A model, and the samples that it is shown.
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Directory of a model.")]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", callback=_model_there, help="Directory of a model.")
+]
 InputPath = Annotated[
     str,
     typer.Argument(
         metavar="INPUT",
+        callback=_data_there,
         help="Folder, array or table, of the kind that was fitted; a table also by an address in "
         "an object store, such as s3://bucket/sales/.",
     ),

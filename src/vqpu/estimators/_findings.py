@@ -35,6 +35,7 @@ _MANY_ODD_LABELS, _WELL_TOLD = 0.25, 0.97
 _NEARLY_NONE = 0.025
 _FEWEST_ALIKE = 3
 _MUCH_LATE = 0.15
+_MORE_THAN_CALLED = 1.5
 _UNTOLD = ", but that stands on labelled positives being told from U, which is in doubt."
 
 
@@ -154,6 +155,7 @@ def findings_of_evidence(
         _quality(evidence, is_told=told.level == OK),
         _alpha(evidence, given, is_told=told.level == OK),
         _recall(evidence, is_told=told.level == OK),
+        _border(evidence),
         _column(evidence, column_names),  # before what follows from it
         _likeness(evidence, column_names),
         _copies(evidence),
@@ -291,6 +293,20 @@ def _recall(evidence: FitEvidence, *, is_told: bool) -> Finding:
         "decision=balanced)."
     )
     return Finding("recall", DOUBT, value, sentence + advice, "missed")
+
+
+def _border(evidence: FitEvidence) -> Finding | None:
+    """Say if far fewer are called positive than alpha and the share that is found come to."""
+    found, called = evidence.alpha.value * evidence.recall, evidence.called
+    if found <= _MORE_THAN_CALLED * called:
+        return None
+    sentence = (
+        f"{called:.1%} of the unlabelled samples are called positive, although alpha "
+        f"({evidence.alpha.value:.2f}) and the share of labelled positives that are found "
+        f"({evidence.recall:.0%}) come to {found:.1%}: labelled positives have higher scores than "
+        "hidden ones seem to have. Rank instead of trusting the border or the probabilities."
+    )
+    return Finding("border", DOUBT, called, sentence, "contradicted-border")
 
 
 def _likeness(evidence: FitEvidence, names: list[str] | None) -> Finding | None:

@@ -84,7 +84,7 @@ def write_bundle(path: Path, kind: str, header: dict[str, Any], contents: dict[s
 def read_bundle(path: Path, kind: str) -> Bundle:
     """Read and verify a manifest, and see that the directory holds what it lists and no more."""
     if not path.is_dir():
-        _refuse_missing(path)
+        refuse_missing_model(path)
     raw = _read_regular(path / MANIFEST, _MOST_MANIFEST_BYTES)
     manifest = _parsed(path / MANIFEST, raw)
     if manifest.get("format") != kind:
@@ -185,7 +185,13 @@ def _read_regular(path: Path, most: int) -> bytes:
         raise ModelFileError(f"Cannot read {path}: {error.strerror}.") from None
 
 
-def _refuse_missing(path: Path) -> NoReturn:
+def refuse_missing_model(path: Path) -> NoReturn:
+    """Raise because there is no directory of this name, with the nearest one there is.
+
+    Parameters
+    ----------
+    path : Path
+    """
     if path.exists():
         raise ModelFileError(f"{path} is a file. A model is a directory with {MANIFEST}.")
     waiting = replaced_path(path)
