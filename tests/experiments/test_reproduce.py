@@ -506,7 +506,6 @@ UNFINISHED = {
     "forms",
     "borders",
     "small-images",
-    "encoders",
 }
 
 
