@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +21,9 @@ def _model_there(path: Path) -> Path:
 
 def _data_there(path: str | None) -> str | None:
     """Refuse data that are not there before anything slow is imported."""
-    if path is not None and "://" not in path and not os.path.lexists(path):
+    if path is None or "://" in path or glob.has_magic(path):
+        return path
+    if not os.path.lexists(path):
         from vqpu.files.readers._samples import check_regular_file
 
         check_regular_file(Path(path))

@@ -35,7 +35,7 @@ _MANY_ODD_LABELS, _WELL_TOLD = 0.25, 0.97
 _NEARLY_NONE = 0.025
 _FEWEST_ALIKE = 3
 _MUCH_LATE = 0.15
-_MORE_THAN_CALLED = 1.5
+_MORE_THAN_CALLED, _MORE_AT_LEAST = 1.5, 0.03
 _UNTOLD = ", but that stands on labelled positives being told from U, which is in doubt."
 
 
@@ -298,7 +298,7 @@ def _recall(evidence: FitEvidence, *, is_told: bool) -> Finding:
 def _border(evidence: FitEvidence) -> Finding | None:
     """Say if far fewer are called positive than alpha and the share that is found come to."""
     found, called = evidence.alpha.value * evidence.recall, evidence.called
-    if found <= _MORE_THAN_CALLED * called:
+    if found <= max(_MORE_THAN_CALLED * called, called + _MORE_AT_LEAST):
         return None
     sentence = (
         f"{called:.1%} of the unlabelled samples are called positive, although alpha "
