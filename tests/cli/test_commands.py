@@ -171,6 +171,20 @@ def test_rank__table_with_its_labels__known_positives_left_out(
         capsys, "rank", table / "model", table / "data.csv", "--top", 500, "--include-labeled"
     )
     assert everything["n_seen"] == 240
+    kept = run_json(
+        capsys,
+        "rank",
+        table / "model",
+        table / "data.csv",
+        "--top",
+        3,
+        "--keep",
+        "x1",
+        "--keep",
+        "x1",
+    )
+    for best in kept["best"]:
+        assert best["kept"] == {"x1": rows[best["name"]]["x1"]}, "as the file has it"
     text = run(capsys, "rank", table / "model", table / "data.csv", "--top", 3)
     head, first, *others = text.splitlines()
     assert head.split() == ["place", "prob.", "score", "name"]
@@ -372,6 +386,7 @@ def test_inspect__both_forms(
 ) -> None:
     found = run_json(capsys, "inspect", table / "model")
     assert found["estimator"] == "VQKMeansClassifier"
+    assert found["classes"] == ["not yes", "yes"], "as predictions have it"
     assert found["parameters"]["max_steps"] == 60
     assert found["input"]["takes"] == "a table with 4 feature columns"
     assert {finding["name"] for finding in found["findings"]} >= {"quality", "recall", "alpha"}

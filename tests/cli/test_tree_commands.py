@@ -35,14 +35,19 @@ def test_explain__most_likely_positives_with_their_columns(
 ) -> None:
     arguments = ["explain", fitted / "model", fitted / "data.csv", "--top", 5]
     found = run_json(capsys, *arguments)
-    assert found["n_seen"] == 240
+    labeled = [row["key"] for row in read_csv(fitted / "data.csv") if row["known"] == "yes"]
+    assert (found["n_seen"], found["n_labeled"]) == (240 - len(labeled), len(labeled))
     assert len(found["samples"]) == 5
+    assert not {str(sample["name"]) for sample in found["samples"]} & set(labeled)
     assert found["samples"][0]["for"][0]["column"] == "x1"
     assert max(found["importance"], key=lambda name: found["importance"][name]) == "x1"
     text = run(capsys, *arguments)
     assert len(text.splitlines()) == 6
     name = found["samples"][0]["name"]
     assert f"{name}: x1 = " in text
+    ranked = run_json(capsys, "rank", *arguments[1:])
+    assert [one["name"] for one in ranked["best"]] == [one["name"] for one in found["samples"]]
+    assert run_json(capsys, *arguments, "--include-labeled")["n_seen"] == 240
 
 
 def test_explain__network__one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,7 +109,9 @@ def test_walk__fit_inspect_predict_explain_report(
     right = [(row["label"] == "yes") == buys for row, buys in zip(judged, truth, strict=True)]
     assert np.mean(right) > 0.85
 
-    explained = run_json(capsys, "explain", tmp_path / "model", walk / "new.csv", "--top", 501)
+    explained = run_json(
+        capsys, "explain", tmp_path / "model", walk / "new.csv", "--top", 501, "--include-labeled"
+    )
     assert explained["notes"] == notes
     assert explained["n_seen"] + explained["n_broken"] == 501
     assert {sample["name"] for sample in explained["samples"]} == {row["id"] for row in judged}

@@ -256,6 +256,39 @@ def test_types__their_values__and_missing_ones(
     np.testing.assert_array_equal(chunk.X, read.X)
 
 
+WRITTEN_OTHERWISE = {
+    "day": ("date", "2021-04-{:02}", "{}. April", r"such as 2026-12-31.*10 cells.*'1\. April'"),
+    "german": ("date", "{}.4.2021", "2021-04-{:02}", r"such as 31\.12\.2026.*'2021-04-01'"),
+    "size": ("number", "{}", "{} kg", "was a number in training.*'1 kg'"),
+    "clock": ("number", "{:02}:30", "{} am", "was a time of the day.*'1 am'"),
+    "member": ("boolean", "true", "{} years", "was a boolean.*'1 years'"),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN_OTHERWISE)
+def test_column_written_otherwise__refused_when_no_cell_can_be_read(
+    name: str, tmp_path: Path
+) -> None:
+    kind, before, now, message = WRITTEN_OTHERWISE[name]
+    days = [before.format(day) for day in range(1, 11)]
+    if kind == "boolean":
+        days[0] = "false"
+    trained = write(tmp_path / "t.csv", pa.table({name: days, "l": ["a", "b"] * 5}))
+    plan = read_table(trained, label="l", positive="a", cache_dir=tmp_path).plan
+    assert plan is not None
+    assert plan.columns[0].kind == kind
+    other = [now.format(day) for day in range(1, 11)]
+    with pytest.raises(InputError, match=message):
+        list(iter_table(write(tmp_path / "other.csv", pa.table({name: other})), plan))
+    notes = Notes()
+    (chunk,) = iter_table(
+        write(tmp_path / "one.csv", pa.table({name: [*other, days[-1]]})), plan, notes=notes
+    )
+    assert np.isnan(chunk.X[:-1]).all(), "one that can be read: the others are counted"
+    assert np.isfinite(chunk.X[-1]).all()
+    assert notes.counts == {kind: {name: 10}}
+
+
 @pytest.mark.parametrize("ending", ENDINGS_OF_ALL)
 def test_reader__mixed_columns__same_numbers_from_every_format(ending: str, tmp_path: Path) -> None:
     n, rng = 300, np.random.default_rng(0)
@@ -673,6 +706,8 @@ def test_kept_columns__carried_along__nested_and_huge_ones_refused(tmp_path: Pat
         list(iter_table(path, plan, keep=["h"]))
     with pytest.raises(InputError, match="lacks the column 'z'"):
         iter_table(path, plan, keep=["z"])
+    with pytest.raises(InputError, match=r"lacks the column 'n1'\. It has"):
+        iter_table(path, plan, keep=["n1", "n"])  # 'n' is wanted itself, so it is not meant
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -38,7 +38,7 @@ def reported_of(history: list[dict[str, Any]], **fitted: Any) -> ReportedModel:
     }  # fmt: skip
     for name, value in (defaults | fitted).items():
         setattr(model, name, value)
-    return ReportedModel("model", model, {}, {"vqpu": "1"}, "anything", None)
+    return ReportedModel("model", model, {}, {"vqpu": "1"}, "anything", None, (0, 1))
 
 
 def finding(level: str, name: str = "predictions") -> dict[str, Any]:

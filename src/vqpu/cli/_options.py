@@ -116,6 +116,13 @@ InputFileColumn = Annotated[str, typer.Option(help="Its column of file names.")]
 InputIdColumn = Annotated[
     str | None, typer.Option("--id", help="Column that names rows. Default: as in training.")
 ]
+IncludeLabeled = Annotated[
+    bool,
+    typer.Option(
+        "--include-labeled",
+        help="Let rows compete that the label column says are positive already.",
+    ),
+]
 InputMissing = Annotated[
     str, typer.Option(help="keep: missing values are values like others. refuse: an error.")
 ]

@@ -118,13 +118,7 @@ def rank(
     sheet: Annotated[
         Path | None, typer.Option(help="PNG with the pictures, best first (images only).")
     ] = None,
-    include_labeled: Annotated[
-        bool,
-        typer.Option(
-            "--include-labeled",
-            help="Let rows compete that the label column says are positive already.",
-        ),
-    ] = False,
+    include_labeled: option.IncludeLabeled = False,
     labels: Annotated[
         Path | None,
         typer.Option(help="CSV of labels of a folder: files it calls positive do not compete."),
@@ -163,8 +157,8 @@ def rank(
         engine=opened_engine(engine, address, workers, Path() if out is None else out.parent),
     )
     if as_json:
-        keys = ("name", "label", "score", "probability")
-        best = [dict(zip(keys, row[:4], strict=True)) for row in ranked.best.rows()]
+        kept = list(ranked.best.kept_columns())
+        best = [_plain_row(row, kept) for row in ranked.best.rows()]
         counts = {name: count for name, count in ranked._asdict().items() if name != "best"}
         counts |= {"notes": ranked.notes.counts, "drift": _plain(ranked.drift)}
         print(json.dumps({**counts, "best": best}))
@@ -177,36 +171,48 @@ def rank(
         typer.echo(f"{sheet} shows the first {MOST_TILES} of them", err=True)
 
 
+def _plain_row(row: tuple[Any, ...], kept: list[str]) -> dict[str, Any]:
+    name, label, score, probability, _, *values = row
+    found = {"name": name, "label": label, "score": score, "probability": probability}
+    return {**found, "kept": dict(zip(kept, values, strict=True))} if kept else found
+
+
 def _print_ranking(ranked: Ranked) -> None:
     print(f"{'place':>5}  {'prob.':>6}  {'score':>9}  name")
     for place, (name, _, score, probability, *_) in enumerate(ranked.best.rows(), 1):
         shown = str(name).encode("utf-8", "backslashreplace").decode()
         print(f"{place:5}  {probability:.4f}  {score:9.3f}  {shown}")
+    _print_counts(len(ranked.best), ranked)
+
+
+def _print_counts(n_shown: int, found: Ranked | Explained) -> None:
     left_out = [
         f"{count} {kind} ones left out"
-        for count, kind in ((ranked.n_labeled, "labelled"), (ranked.n_broken, "broken"))
+        for count, kind in ((found.n_labeled, "labelled"), (found.n_broken, "broken"))
         if count
     ]
     aside = f" ({', '.join(left_out)})" if left_out else ""
-    typer.echo(f"best {len(ranked.best)} of {ranked.n_seen} samples{aside}", err=True)
+    typer.echo(f"best {n_shown} of {found.n_seen} samples{aside}", err=True)
 
 
 def explain(
     model: option.Model,
     input_path: option.InputPath,
     top: Annotated[int, typer.Option(min=1, help="How many samples.")] = 20,
+    include_labeled: option.IncludeLabeled = False,
     id_column: option.InputIdColumn = None,
     missing: option.InputMissing = "keep",
     features: option.InputFeatures = None,
     as_json: option.AsJson = False,
 ) -> None:
-    """List the most likely positives with the columns that speak for and against each."""
+    """List the most likely hidden positives with the columns that speak for and against each."""
     from vqpu.files._explaining import explain_file
 
     explained = explain_file(
         model,
         input_path,
         top=top,
+        include_labeled=include_labeled,
         id_column=id_column,
         missing=missing,
         features=features,
@@ -222,7 +228,7 @@ def explain(
             reason.text for reason in [*sample.reasons_for, *sample.reasons_against]
         )
         print(f"{sample.probability:.4f}  {shown}: {reasons or 'none'}")
-    typer.echo(f"best {len(explained.samples)} of {explained.n_seen} samples", err=True)
+    _print_counts(len(explained.samples), explained)
     overall = ", ".join(f"{name} {share:.1%}" for name, share in explained.importance[:10])
     typer.echo(f"overall: {overall}", err=True)
 
@@ -236,6 +242,7 @@ def _plain_explanation(explained: Explained) -> dict[str, Any]:
 
     return {
         "n_seen": explained.n_seen,
+        "n_labeled": explained.n_labeled,
         "n_broken": explained.n_broken,
         "notes": explained.notes.counts,
         "importance": dict(explained.importance),

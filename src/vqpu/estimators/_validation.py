@@ -106,7 +106,7 @@ def _planned(estimator: Any, X: Any) -> tuple[Any, ColumnPlan | None, list[str] 
         )
     if is_encoded:
         return X.view(np.ndarray), X.plan if _takes_gaps(estimator) else None, None
-    plan, notes = fit_frame(X), Notes()
+    plan, notes = fit_frame(X), Notes(of_training=True)
     rows = encode_frame(plan, X, notes)
     notes.warn(4, plan=plan)
     return rows.view(np.ndarray), plan, column_names(X)

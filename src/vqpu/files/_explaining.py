@@ -1,4 +1,4 @@
-"""``explain``: the most likely positives of an input, and the columns that speak for each."""
+"""``explain``: the most likely hidden positives, and the columns that speak for each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vqpu.base._parameters import check_integer
 from vqpu.errors import InputError
 from vqpu.files import Chunk, Notes
 from vqpu.files._input_format import InputFormat
-from vqpu.files._input_streams import open_input
+from vqpu.files._input_streams import known_label, open_input
 from vqpu.files._models import open_model
 from vqpu.files._scoring import predict_chunk
 from vqpu.files._text_reasons import TextColumn, WordEffect, text_columns
@@ -82,8 +82,9 @@ class Explained(NamedTuple):
         The largest score first; of equal ones, the earlier first.
     importance : list of (str, float)
         Columns and their shares in the gain of all splits, the largest first.
-    n_seen, n_broken : int
-        Samples that were scored, and those that could not be.
+    n_seen, n_labeled, n_broken : int
+        Samples that competed, those that did not as they are labelled positive already, and those
+        that could not be scored.
     notes : Notes
         Cells that are not as in training, counted.
     """
@@ -91,6 +92,7 @@ class Explained(NamedTuple):
     samples: list[ExplainedSample]
     importance: list[tuple[str, float]]
     n_seen: int
+    n_labeled: int
     n_broken: int
     notes: Notes
 
@@ -100,16 +102,19 @@ def explain_file(
     input_path: str | Path,
     *,
     top: int,
+    include_labeled: bool = False,
     id_column: str | None = None,
     missing: str = "keep",
     features: str | Path | None = None,
 ) -> Explained:
-    """Return the most likely positives of an input with the reasons for each.
+    """Return the most likely hidden positives of an input with the reasons for each.
 
     Parameters
     ----------
     model_path, input_path : path
     top : int
+    include_labeled : bool
+        Whether rows compete that the table says are positive, by the label column of training.
     id_column : str or None
     missing : {"keep", "refuse"}
     features : path or None
@@ -123,14 +128,20 @@ def explain_file(
         input_format,
         input_path,
         id_column=id_column,
+        label=None if include_labeled else known_label(input_format, input_path),
+        positive=input_format.positive,
         missing=missing,
         notes=notes,
         features=features,
     )
-    counts = {"n_seen": 0, "n_broken": 0}
+    counts = {"n_seen": 0, "n_labeled": 0, "n_broken": 0}
     best = heapq.nlargest(top, _scored(model, chunks, counts))
     if not best:
-        raise InputError(f"{input_path} has no sample that can be explained.")
+        raise InputError(
+            f"{input_path} has no sample that can be explained: {counts['n_labeled']} are labelled "
+            f"positive already and {counts['n_broken']} are broken. Pass unlabelled samples, or "
+            "--include-labeled."
+        )
     reasons = _Reasons(model, input_format, input_path, best)
     samples = [
         ExplainedSample(name, probability, reasons.of(place, 1), reasons.of(place, -1))
@@ -275,6 +286,9 @@ def _scored(model: Any, chunks: Iterable[Chunk], counts: dict[str, int]) -> Iter
         for place, (name, _, score, probability, reason, *_) in enumerate(part.rows()):
             row = None if place in chunk.broken_places else next(values)
             if row is None or reason is not None:
+                continue
+            if chunk.y is not None and chunk.y[place]:
+                counts["n_labeled"] += 1
                 continue
             counts["n_seen"] += 1
             yield score, -(start + place), name, probability, np.array(row)

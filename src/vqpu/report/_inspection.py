@@ -26,9 +26,9 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
     Returns
     -------
     dict
-        "estimator", "versions", "parameters", "classes", "input", "columns" (how each column of a
-        table was taken), "fitted", "best_check" (the chosen row of the history), "n_checks",
-        "findings" and "bytes".
+        "estimator", "versions", "parameters", "classes" (what negatives and positives are called),
+        "input", "columns" (how each column of a table was taken), "fitted", "best_check" (the
+        chosen row of the history), "n_checks", "findings" and "bytes".
     """
     estimator, input_format, bundle = open_model(path)
     manifest = bundle.manifest
@@ -40,7 +40,7 @@ def inspect_model(path: str | Path) -> dict[str, Any]:
         "estimator": manifest["estimator"],
         "versions": manifest["versions"],
         "parameters": manifest["parameters"],
-        "classes": estimator.classes_.tolist(),
+        "classes": list(input_format.words() or estimator.classes_.tolist()),
         "input": {"takes": input_format.describe(), **json.loads(input_format.to_json())},
         "columns": None if input_format.plan is None else input_format.plan.describe(),
         "fitted": fitted,

@@ -26,6 +26,8 @@ class ReportedModel(NamedTuple):
         What input fits, in a few words.
     sample : TrainingSample or None
         None if the model was saved from Python.
+    classes : tuple of two
+        What negatives and positives are called.
     columns : ColumnGroups or None
         Of vectors, as people know them.
     """
@@ -36,6 +38,7 @@ class ReportedModel(NamedTuple):
     versions: dict[str, str]
     takes: str
     sample: TrainingSample | None
+    classes: tuple[Any, Any]
     columns: ColumnGroups | None = None
 
 
@@ -66,5 +69,6 @@ def read_reported_model(path: str | os.PathLike[str], encoder: Any = None) -> Re
         bundle.manifest["versions"],
         input_format.describe(),
         read_training_sample(bundle),
+        input_format.words() or tuple(model.classes_.tolist()),
         column_groups(input_format, *model.input_shape_) if len(model.input_shape_) == 1 else None,
     )

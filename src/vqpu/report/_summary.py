@@ -130,7 +130,7 @@ def facts(reported: ReportedModel) -> list[tuple[str, str]]:
     found = [
         ("Method", f"{type(model).__name__}, {_encoders(model.n_members_)}"),
         ("Takes", reported.takes),
-        ("Classes", f"{model.classes_[0]} (negative), {model.classes_[1]} (positive)"),
+        ("Classes", "{} (negative), {} (positive)".format(*reported.classes)),
     ]
     if sample is not None:
         found.append(("Labelled positives", f"{sample.n_positive:,}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from vqpu.base._finite import all_finite
 from vqpu.base.columns import _arrow as arrow
-from vqpu.base.columns._dates import date_parts, instants
+from vqpu.base.columns._dates import ISO, date_parts, instants
 from vqpu.base.columns._notes import Notes
 from vqpu.base.columns._plan import CLOCK_PATTERN, Column, ColumnPlan
 from vqpu.base.columns._text import LONGEST_READ, text_features
@@ -18,6 +19,8 @@ from vqpu.base.columns._wishes import check_columns
 from vqpu.errors import InputError
 
 Floats = NDArray[np.float64]
+
+_WRITTEN_OTHERWISE = 10  # cells: so many, and not one can be read, are no slips of the pen
 
 
 def encode_batch(plan: ColumnPlan, batch: Any, notes: Notes) -> Floats:
@@ -104,7 +107,7 @@ def _number(column: Column, values: Any, notes: Notes) -> Floats:
         texts = arrow.plain_text(column.name, values)
         parse = arrow.hours_in_text if column.pattern == CLOCK_PATTERN else arrow.numbers_in_text
         numbers = parse(texts)
-        _note_lost(column.name, "number", values, numbers, notes)
+        _note_lost(column, values, numbers, notes)
     elif _is_numeric(values.type):
         numbers = arrow.to_float(values)
     else:
@@ -131,12 +134,28 @@ def _without_infinity(name: str, numbers: Floats, notes: Notes) -> Floats:
     return np.where(infinite, np.nan, numbers)
 
 
-def _note_lost(name: str, kind: str, values: Any, found: Floats, notes: Notes) -> None:
-    """Count cells that have a value which could not be read."""
-    lost = np.isnan(found) & ~arrow.missing_mask(values)
-    if lost.any():
-        examples = [_short(values[int(place)]) for place in np.flatnonzero(lost)[:3]]
-        notes.add(name, kind, int(lost.sum()), examples)
+def _note_lost(column: Column, values: Any, found: Floats, notes: Notes) -> None:
+    """Count cells that have a value which cannot be read; refuse new rows of no other."""
+    is_given = ~arrow.missing_mask(values)
+    lost = np.isnan(found) & is_given
+    if not lost.any():
+        return
+    examples = [_short(values[int(place)]) for place in np.flatnonzero(lost)[:3]]
+    if not notes.of_training and lost.sum() >= max(is_given.sum(), _WRITTEN_OTHERWISE):
+        raise InputError(
+            f"Column {column.name!r} was a {column.describe()} in training{_form(column)}, but "
+            f"none of {lost.sum()} cells here can be read as one: they are such as "
+            f"{arrow.first_few(examples)}. Write them as in training."
+        )
+    notes.add(column.name, column.kind, int(lost.sum()), examples)
+
+
+def _form(column: Column) -> str:
+    """Return how a date was written in training, by an example."""
+    if column.kind != "date":
+        return ""
+    pattern = "%Y-%m-%d" if column.pattern in ("", ISO) else column.pattern
+    return f" (such as {date(2026, 12, 31).strftime(pattern)})"
 
 
 def _short(scalar: Any) -> str:
@@ -154,7 +173,7 @@ def _boolean(column: Column, values: Any, notes: Notes) -> Floats:
         found = np.where((found == 0) | (found == 1), found, np.nan)
     else:
         raise _other_type(column, values)
-    _note_lost(column.name, "boolean", values, found, notes)
+    _note_lost(column, values, found, notes)
     return found
 
 
@@ -193,7 +212,7 @@ def _date(column: Column, values: Any, notes: Notes) -> Floats:
         return np.full((len(values), column.n_features), np.nan)
     texts = arrow.plain_text(column.name, values) if arrow.is_text(values.type) else values
     parts = date_parts(instants(texts, column.pattern), column.has_time)
-    _note_lost(column.name, "date", values, parts[:, 0], notes)
+    _note_lost(column, values, parts[:, 0], notes)
     return parts
 
 

@@ -26,6 +26,11 @@ _LONGEST = 40
 class Notes:
     """Counts of odd cells by column and kind, with a few examples.
 
+    Parameters
+    ----------
+    of_training : bool
+        Whether they are of the very rows that the plan was learnt from.
+
     Examples
     --------
     >>> notes = Notes()
@@ -34,7 +39,8 @@ class Notes:
     ["Cells of 'size' that are no numbers and count as missing: 2, such as '?'."]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, of_training: bool = False) -> None:
+        self.of_training = of_training
         self._counts: dict[tuple[str, str], int] = {}
         self._examples: dict[tuple[str, str], list[str]] = {}
         self.n_cells = 0

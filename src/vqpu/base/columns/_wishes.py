@@ -83,7 +83,8 @@ def check_columns(names: Sequence[str], wanted: Sequence[str]) -> None:
     known = set(names)
     missing = [name for name in wanted if name not in known]
     if missing:
+        free = [name for name in names if name not in set(wanted)]
         raise InputError(
             f"The table lacks the column{'s' * (len(missing) > 1)} {first_few(missing)}."
-            f"{did_you_mean(missing[0], names)} It has {first_few(names, 10) or 'no columns'}."
+            f"{did_you_mean(missing[0], free)} It has {first_few(names, 10) or 'no columns'}."
         )

@@ -337,7 +337,7 @@ def _encode_all(
     names: list[Any] = []
     sizes: list[int] = []
     words: set[str] = set()
-    notes = Notes()
+    notes = Notes(of_training=True)
     with Spool(cache_dir) as spool:
         for table in tables:
             start = sum(sizes)
