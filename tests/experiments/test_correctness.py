@@ -74,23 +74,36 @@ def test_difference__nothing_in_common__none() -> None:
     assert correctness.difference([record(0, None)], [record(0, right)]) is None
 
 
+def run_of(task: str, row: str, method: str, share: float) -> Record:
+    """Return a run of table 2 that is right on this share of 1,000 samples."""
+    config = {"n_positive": 1, "n_unlabeled": 1, "image_size": None, "parameters": {}}
+    right = np.arange(1000) < 1000 * share
+    return record(0, right, task=task, row=row, method=method, n_judged=9, **config)
+
+
+def test_table2__by_steps__first_round_chosen_by_its_own_signal() -> None:
+    def check(stage: int, step: int, accuracy: float, **more: float) -> dict[str, Any]:
+        return {"stage": stage, "step": step, "accuracy": accuracy, "epoch": step / 10, **more}
+
+    ours, rival = run_of("a", "vq", "vq", 0.9), run_of("a", "tedn", "tedn", 0.8)
+    first = [
+        check(0, 10, 0.7, round=1, holdout_loss=3),
+        check(0, 20, 0.6, round=1, holdout_loss=1),  # chosen, though the one before is better
+        check(0, 30, 0.5, round=1, holdout_loss=2),
+    ]
+    ours.history.extend([*first, check(0, 50, 0.9, round=2, holdout_loss=0)])
+    rival.history.extend([check(1, 4, 0.5), check(1, 8, 0.5), check(0, 70, 0.8)])
+    assert ours.metrics is not None
+    assert rival.metrics is not None
+    ours.metrics["best_check"], rival.metrics["best_check"] = 3, 0
+    text = table2.show({"ours": ours, "rival": rival}, {}).markdown
+    assert "| a | 30 | 60.00 | 50 | 90.00 | 78 | 80.00 |" in text
+
+
 def test_table2__ranks_and_intervals__from_records() -> None:
     def runs(row: str, method: str, shares: tuple[float, float]) -> dict[str, Record]:
-        found = {}
-        for task, share in zip(("a", "b"), shares, strict=True):
-            right = np.arange(1000) < 1000 * share
-            config = {
-                "task": task,
-                "row": row,
-                "method": method,
-                "n_positive": 1,
-                "n_unlabeled": 1,
-                "image_size": None,
-                "parameters": {},
-                "n_judged": 9,
-            }
-            found[f"{task}_{row}"] = record(0, right, **config)
-        return found
+        pairs = zip(("a", "b"), shares, strict=True)
+        return {f"{task}_{row}": run_of(task, row, method, share) for task, share in pairs}
 
     records = {
         **runs("vq", "vq", (0.9, 0.8)),
