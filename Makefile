@@ -16,7 +16,7 @@ demo: $(VENV)/.installed
 	$(BIN)/vqpu demo
 
 test: check
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -q --durations=20
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -q --durations=20
 
 torture: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,fuzz]'
