@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from scipy.stats import rankdata
 
 from experiments.correctness import difference
@@ -212,44 +213,66 @@ def _by_steps(records: Mapping[str, Record]) -> str:
     groups = group(records, "task", "row")
     cells = []
     for task in dict.fromkeys(task for task, _ in groups):
-        ours, rival = (_with_history(groups.get((task, row), [])) for row in (_OURS, "tedn"))
-        if not ours or not rival or "round" not in ours[0].history[0]:
+        pairs = _pairs(groups.get((task, _OURS), []), groups.get((task, "tedn"), []))
+        if not pairs:
             continue
+        ours, rival = ([pair[side] for pair in pairs] for side in (0, 1))
         answers = [
-            (_steps_of(ours, round_of=1), summarize(ours, _chosen_of_first_round)),
+            (_steps_of(ours, last_round=1), summarize(ours, _chosen_of_first_round)),
             (_steps_of(ours), summarize(ours, chosen_on_sample)),
             (_steps_of(rival), summarize(rival, chosen_on_sample)),
         ]
-        cells.append([task, *(part for steps, cell in answers for part in (steps, cell.text))])
+        row = [part for steps, cell in answers for part in (steps, cell.text)]
+        ahead = [_ahead(pairs, measure) for measure in (_chosen_of_first_round, chosen_on_sample)]
+        cells.append([task, *row, *ahead, str(len(pairs))])
     if not cells:
         return ""
-    head = ["data set", *(f"{who}{what}" for who in _BY_STEPS for what in (": steps", ""))]
+    head = [
+        *("data set", *(f"{who}{what}" for who in _BY_STEPS for what in (": steps", ""))),
+        *("one round ahead", "both ahead", "seeds"),
+    ]
     note = (
         "Steps that were taken, warm-ups and those after the chosen check included, and the "
-        "accuracy of the chosen check on the sample that all checks are judged on, means over the "
-        "seeds that are there. A fit of one round is the same as the first of two rounds."
+        "accuracy of the chosen check on the sample that all checks are judged on: means over the "
+        "seeds that both have, with standard deviations. Ahead of TED^n: mean difference of the "
+        "same seeds, with its standard error. A fit of one round is the first of two rounds."
     )
     return f"## By steps\n\n{note}\n\n{markdown_table(head, cells)}"
 
 
-def _with_history(records: list[Record]) -> list[Record]:
-    return [record for record in records if record.history]
+def _pairs(ours: list[Record], rival: list[Record]) -> list[tuple[Record, Record]]:
+    """Return runs of the same seed, those of ours that know of rounds."""
+    theirs = {record.config["seed"]: record for record in rival if record.history}
+    return [
+        (record, theirs[record.config["seed"]])
+        for record in ours
+        if record.history and "round" in record.history[0] and record.config["seed"] in theirs
+    ]
 
 
 def _chosen_of_first_round(record: Record) -> list[float]:
+    """Return the accuracy of the check with the lowest held-out loss of round one."""
     rows = [row for row in main_stage(record) if row["round"] == 1]
-    return [min(rows, key=lambda row: float(row["holdout_loss"]))["accuracy"]]
+    lowest = min(row["holdout_loss"] for row in rows)
+    (chosen,) = (row for row in rows if row["holdout_loss"] == lowest)  # a tie would not be told
+    return [chosen["accuracy"]]
 
 
-def _steps_of(records: list[Record], round_of: int | None = None) -> str:
-    """Return the mean of the steps that runs took in all of their stages, or in one round."""
+def _ahead(pairs: list[tuple[Record, Record]], measure: Measure) -> str:
+    gaps = 100 * np.array([measure(own)[0] - chosen_on_sample(other)[0] for own, other in pairs])
+    if len(gaps) == 1:
+        return f"{gaps[0]:+.2f}"
+    return f"{gaps.mean():+.2f} ± {gaps.std(ddof=1) / len(gaps) ** 0.5:.2f}"
+
+
+def _steps_of(records: list[Record], last_round: int | None = None) -> str:
+    """Return the mean of the steps that runs took in all of their stages, or up to a round."""
     taken = []
     for record in records:
-        last: dict[Any, float] = {}
-        for row in record.history:
-            if round_of is None or row["round"] == round_of:
-                last[row["stage"]] = row["step"]
-        taken.append(sum(last.values()))
+        rows = record.history
+        if last_round is not None:
+            rows = [row for row in rows if row["round"] <= last_round]
+        taken.append(sum({row["stage"]: row["step"] for row in rows}.values()))
     return f"{sum(taken) / len(taken):,.0f}"
 
 

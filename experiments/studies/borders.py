@@ -6,8 +6,9 @@ unlabelled samples positive as the estimate of alpha says, and as many as there 
 alpha and what by the border itself. Unlabelled samples are scored by members that were kept from
 them, where a fit has several; large sets have one member, which scores what it was trained on.
 Calibration stands beside that of the supervised oracle, a network trained on P and one half of U
-with its labels and judged on the other half, both ways; so does what its own border loses, for the
-best border is picked by the very labels it is judged by, and nobody reaches it in few samples.
+with its labels and judged on the other half, both ways. Beside it stands what the supervised
+network's own border loses: the best border is picked by the labels that judge it, so that no method
+reaches it on few samples.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ BORDERS = {
     "fit": "the fit's",
     "quantile": "as many as estimated",
     "true_quantile": "as many as there are",
-    "oracle_fit": "the oracle's",
 }
 
 CALIBRATIONS = {"calibration_error": "calibration", "oracle_calibration_error": "oracle's"}
@@ -127,36 +127,38 @@ def summary(records: list[Record]) -> str:
         own = [record for record in records if record.config["task"] == task]
         rows.append([f"mean of {task}", "", *_row(own), str(len(own))])
     rows.append(["mean", "", *_row(records), str(len(records))])
-    heads = ["task", "alpha", "best", *(f"lost: {name}" for name in BORDERS.values())]
+    lost = [f"lost: {name}" for name in BORDERS.values()]
+    heads = ["task", "alpha", "best", *lost, "the oracle loses", *CALIBRATIONS.values()]
     return (
         "Accuracy in percent on the hidden labels of U of the best border of a fit's scores, and "
         "points lost against it by the border of the fit, by calling as many positive as alpha is "
         "estimated, and as many as there are; then what the supervised network, trained on P and "
         "the other half of U with its labels, loses by its own border against the best one of its "
         "own scores. Calibration: expected error of the probabilities, in percent, and that of "
-        "the supervised network.\n\n"
-        + markdown_table([*heads, *CALIBRATIONS.values(), "alpha found", "fits"], rows)
+        "the supervised network.\n\n" + markdown_table([*heads, "alpha found", "fits"], rows)
     )
 
 
 def _row(records: list[Record]) -> list[str]:
     values = [record.values for record in records]
     best = np.mean([100 * one["best_border"] for one in values])
-    alpha = np.mean([one["alpha_estimate"] for one in values])
+    lost = [np.mean([100 * (one["best_border"] - one[name]) for one in values]) for name in BORDERS]
     errors = [np.mean([100 * one[name] for one in values]) for name in CALIBRATIONS]
+    alpha = np.mean([one["alpha_estimate"] for one in values])
     return [
-        f"{best:.2f}",
-        *(_lost(values, name) for name in BORDERS),
-        *(f"{error:.2f}" for error in errors),
+        *(f"{one:.2f}" for one in (best, *lost)),
+        _oracle_lost(values),
+        *(f"{one:.2f}" for one in errors),
         f"{alpha:.3f}",
     ]
 
 
-def _lost(values: list[dict[str, Any]], border: str) -> str:
-    """Return the mean points lost by a border, of the records that know it."""
-    best = "oracle_best_border" if border == "oracle_fit" else "best_border"
-    lost = [100 * (one[best] - one[border]) for one in values if border in one]
-    return f"{np.mean(lost):.2f}" if lost else "-"
+def _oracle_lost(values: list[dict[str, Any]]) -> str:
+    """Return the mean points lost by the oracle's border; runs of before do not know them."""
+    knowing = [one for one in values if "oracle_fit" in one]
+    lost = [100 * (one["oracle_best_border"] - one["oracle_fit"]) for one in knowing]
+    of = "" if len(knowing) == len(values) else f" [{len(knowing)} of {len(values)}]"
+    return f"{np.mean(lost):.2f}{of}" if lost else "-"
 
 
 ITEM = study(expand, run, summary, check=check)

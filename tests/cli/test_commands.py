@@ -172,19 +172,11 @@ def test_rank__table_with_its_labels__known_positives_left_out(
     )
     assert everything["n_seen"] == 240
     kept = run_json(
-        capsys,
-        "rank",
-        table / "model",
-        table / "data.csv",
-        "--top",
-        3,
-        "--keep",
-        "x1",
-        "--keep",
-        "x1",
+        capsys, "rank", table / "model", table / "data.csv", "--top=3", "--keep=x1", "--keep=x1"
     )
-    for best in kept["best"]:
-        assert best["kept"] == {"x1": rows[best["name"]]["x1"]}, "as the file has it"
+    assert [best["kept"] for best in kept["best"]] == [
+        {"x1": rows[best["name"]]["x1"]} for best in found["best"][:3]
+    ], "as the file has it, asked for once or twice"
     text = run(capsys, "rank", table / "model", table / "data.csv", "--top", 3)
     head, first, *others = text.splitlines()
     assert head.split() == ["place", "prob.", "score", "name"]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from experiments.studies.borders import accuracies
+from experiments.item import Record
+from experiments.studies.borders import accuracies, summary
 from experiments.studies.doubt_limits import best_bin_interval, forest_alarms
 from vqpu.priors._mixture import Cells
 
@@ -16,6 +17,18 @@ def test_accuracies__by_hand() -> None:
     found = accuracies(log_odds, truth, alpha=0.2)
     # The fit misses the third, one called positive is right but two are missed, three are right.
     assert found == {"fit": 0.8, "quantile": 0.6, "true_quantile": 1.0}
+
+
+def test_summary__what_borders_lose__the_oracle_of_those_that_know() -> None:
+    known = {"oracle_fit": 0.95, "oracle_best_border": 0.96, "fit": 0.9, "quantile": 0.8}
+    known |= {"true_quantile": 0.91, "best_border": 0.92, "alpha_estimate": 0.4}
+    known |= {"calibration_error": 0.03, "oracle_calibration_error": 0.01}
+    before = {name: value for name, value in known.items() if not name.startswith("oracle_")}
+    before |= {"oracle_calibration_error": 0.01}
+    records = [Record({"task": "t", "alpha": 0.5}, metrics) for metrics in (known, before)]
+    text = summary(records)
+    assert "| mean | | 92.00 | 2.00 | 12.00 | 1.00 | 1.00 [1 of 2] | 3.00 | 1.00 | 0.400 |" in text
+    assert "| - |" in summary(records[1:])
 
 
 def test_best_bin_interval__upper_cells_alike__ratio_and_bound() -> None:

@@ -76,7 +76,8 @@ def test_difference__nothing_in_common__none() -> None:
 
 def run_of(task: str, row: str, method: str, share: float) -> Record:
     """Return a run of table 2 that is right on this share of 1,000 samples."""
-    config = {"n_positive": 1, "n_unlabeled": 1, "image_size": None, "parameters": {}}
+    config: dict[str, Any] = {"n_positive": 1, "n_unlabeled": 1, "parameters": {}}
+    config["image_size"] = None
     right = np.arange(1000) < 1000 * share
     return record(0, right, task=task, row=row, method=method, n_judged=9, **config)
 
@@ -97,7 +98,11 @@ def test_table2__by_steps__first_round_chosen_by_its_own_signal() -> None:
     assert rival.metrics is not None
     ours.metrics["best_check"], rival.metrics["best_check"] = 3, 0
     text = table2.show({"ours": ours, "rival": rival}, {}).markdown
-    assert "| a | 30 | 60.00 | 50 | 90.00 | 78 | 80.00 |" in text
+    assert "| a | 30 | 60.00 | 50 | 90.00 | 78 | 80.00 | -20.00 | +10.00 | 1 |" in text
+    (tied := dict(first[1]))["step"] = 25
+    ours.history.insert(2, tied)
+    with pytest.raises(ValueError, match="too many values"):
+        table2.show({"ours": ours, "rival": rival}, {})
 
 
 def test_table2__ranks_and_intervals__from_records() -> None:

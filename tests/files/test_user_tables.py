@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from vqpu.base.columns import Wishes, encode_batch
+from vqpu.base.columns._frames import encode_frame
 from vqpu.errors import (
     ColumnWarning,
     InputError,
@@ -257,36 +258,89 @@ def test_types__their_values__and_missing_ones(
 
 
 WRITTEN_OTHERWISE = {
-    "day": ("date", "2021-04-{:02}", "{}. April", r"such as 2026-12-31.*10 cells.*'1\. April'"),
-    "german": ("date", "{}.4.2021", "2021-04-{:02}", r"such as 31\.12\.2026.*'2021-04-01'"),
-    "size": ("number", "{}", "{} kg", "was a number in training.*'1 kg'"),
-    "clock": ("number", "{:02}:30", "{} am", "was a time of the day.*'1 am'"),
-    "member": ("boolean", "true", "{} years", "was a boolean.*'1 years'"),
+    "day": ("2021-04-{:02}", "{}. April", r"was a date such as 2026-12-31, but none of its 10"),
+    "german": ("{}.4.2021", "2021-04-{:02}", r"was a date such as 31\.12\.2026, .* '2021-04-01'"),
+    "moment": ("2021-04-{:02} 10:00", "{}. April", "was a date with its time such as 2026-12-31 1"),
+    "size": ("{}", "{} kg", "was a number, but none of its 10 cells can be read, such as '1 kg'"),
+    "clock": ("{:02}:30", "{} am", "was a time of the day such as 18:30, .* such as '1 am'"),
+    "even": ("{}", "{} years", "was a boolean, but .* such as '1 years'"),
 }
+
+
+def written(name: str, form: str, n: int = 10) -> list[str]:
+    if name == "even" and form == "{}":
+        return ["true", "false"] * (n // 2)
+    return [form.format(number) for number in range(1, n + 1)]
+
+
+def plan_of(table: Any, tmp_path: Path) -> ColumnPlan:
+    labels = pa.array(["a", "b"] * (len(table) // 2))
+    path = write(tmp_path / "trained.csv", table.append_column("l", labels))
+    plan = read_table(path, label="l", positive="a", cache_dir=tmp_path).plan
+    assert plan is not None
+    return plan
 
 
 @pytest.mark.parametrize("name", WRITTEN_OTHERWISE)
 def test_column_written_otherwise__refused_when_no_cell_can_be_read(
     name: str, tmp_path: Path
 ) -> None:
-    kind, before, now, message = WRITTEN_OTHERWISE[name]
-    days = [before.format(day) for day in range(1, 11)]
-    if kind == "boolean":
-        days[0] = "false"
-    trained = write(tmp_path / "t.csv", pa.table({name: days, "l": ["a", "b"] * 5}))
-    plan = read_table(trained, label="l", positive="a", cache_dir=tmp_path).plan
-    assert plan is not None
-    assert plan.columns[0].kind == kind
-    other = [now.format(day) for day in range(1, 11)]
-    with pytest.raises(InputError, match=message):
-        list(iter_table(write(tmp_path / "other.csv", pa.table({name: other})), plan))
+    before, now, message = WRITTEN_OTHERWISE[name]
+    days, others = written(name, before), written(name, now)
+    plan = plan_of(pa.table({name: days}), tmp_path)
+
+    def read(cells: list[str], notes: Notes) -> list[Any]:
+        table = write(tmp_path / "new.csv", pa.table({name: cells}))
+        return list(iter_table(table, plan, notes=notes))
+
+    with pytest.raises(InputError, match=f"{name!r} {message}"):
+        read(others, Notes())
+    of_frame = Notes()
+    encode_frame(plan, pd.DataFrame({name: others}), of_frame)
+    with pytest.raises(InputError, match=f"{name!r} {message}"):
+        of_frame.check_readable(plan)
+    for cells in ([*others, days[-1]], others[:9]):  # one can be read; too few to tell
+        notes = Notes()
+        (chunk,) = read(cells, notes)
+        assert np.isnan(chunk.X[: len(cells) - 1]).all()
+        assert notes.counts == {plan.columns[0].kind: {name: len(others[: len(cells)])}}
+    part = iter_table(tmp_path / "new.csv", plan, first_row=0)
+    assert sum(len(chunk.X) for chunk in part) == 9, "a part says nothing of the whole"
+
+
+@pytest.mark.filterwarnings("ignore::vqpu.errors.ColumnWarning")
+def test_column_of_marks__counted_not_refused(tmp_path: Path) -> None:
+    cells = ["?", "ERR", "unknown"] * 10 + [str(number) for number in range(30)]
+    plan = plan_of(pa.table({"sensor": cells}), tmp_path)
     notes = Notes()
-    (chunk,) = iter_table(
-        write(tmp_path / "one.csv", pa.table({name: [*other, days[-1]]})), plan, notes=notes
-    )
-    assert np.isnan(chunk.X[:-1]).all(), "one that can be read: the others are counted"
-    assert np.isfinite(chunk.X[-1]).all()
-    assert notes.counts == {kind: {name: 10}}
+    path = write(tmp_path / "day.csv", pa.table({"sensor": cells[:30]}))
+    assert np.isnan(
+        np.concatenate([chunk.X for chunk in iter_table(path, plan, notes=notes)])
+    ).all()
+    assert notes.counts == {"number": {"sensor": 30}}
+
+
+def test_column_read_in_a_later_chunk__not_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = plan_of(pa.table({"size": [str(number) for number in range(10)]}), tmp_path)
+    monkeypatch.setattr("vqpu.files.readers._tablefiles._MOST_ROWS", 20)
+    cells = [f"{number} kg" for number in range(30)] + ["1"]
+    path = write(tmp_path / "new.csv", pa.table({"size": cells}))
+    notes = Notes()
+    chunks = list(iter_table(path, plan, notes=notes))
+    assert len(chunks) > 1
+    assert notes.counts == {"number": {"size": 30}}
+
+
+def test_lists_all_of_another_length__refused(tmp_path: Path) -> None:
+    lists = pa.table({"v": [[1.0, 2.0]] * 10, "l": [0, 1] * 5})
+    path = write(tmp_path / "t.parquet", lists)
+    plan = read_table(path, label="l", positive=1, cache_dir=tmp_path).plan
+    assert plan is not None
+    other = write(tmp_path / "other.parquet", pa.table({"v": [[1.0, 2.0, 3.0]] * 10}))
+    with pytest.raises(InputError, match="'v' was a list, 2 numbers, but none of its 10 cells"):
+        list(iter_table(other, plan))
 
 
 @pytest.mark.parametrize("ending", ENDINGS_OF_ALL)
@@ -707,7 +761,9 @@ def test_kept_columns__carried_along__nested_and_huge_ones_refused(tmp_path: Pat
     with pytest.raises(InputError, match="lacks the column 'z'"):
         iter_table(path, plan, keep=["z"])
     with pytest.raises(InputError, match=r"lacks the column 'n1'\. It has"):
-        iter_table(path, plan, keep=["n1", "n"])  # 'n' is wanted itself, so it is not meant
+        iter_table(path, ColumnPlan((Column("n1", "number"), Column("n", "number"))))
+    with pytest.raises(InputError, match=r"'n1'\. Did you mean 'n'"):
+        iter_table(path, ColumnPlan((Column("n", "number"),)), keep=["n1"])
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

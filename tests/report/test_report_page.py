@@ -162,6 +162,11 @@ def test_facts__sizes_and_versions(pictures: Path) -> None:
     assert found["Unlabelled samples"] == "80"
     assert found["Takes"] == "a folder of images (read as 16 x 16 RGB)"
     assert f"vqpu {vqpu.__version__}" in found["Versions"]
+    assert found["Classes"] == "0 (negative), 1 (positive)", "two folders have no words for them"
+
+
+def test_facts__table__what_predictions_say(rows: Path) -> None:
+    assert dict(facts(read_reported_model(rows)))["Classes"] == "not yes (negative), yes (positive)"
 
 
 def test_report__another_estimator__refused(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def _planned(estimator: Any, X: Any) -> tuple[Any, ColumnPlan | None, list[str] 
         )
     if is_encoded:
         return X.view(np.ndarray), X.plan if _takes_gaps(estimator) else None, None
-    plan, notes = fit_frame(X), Notes(of_training=True)
+    plan, notes = fit_frame(X), Notes()
     rows = encode_frame(plan, X, notes)
     notes.warn(4, plan=plan)
     return rows.view(np.ndarray), plan, column_names(X)
@@ -156,6 +156,7 @@ def _planned_source(estimator: Any, X: Any) -> ArraySource:
     if is_frame(X):
         notes = Notes()
         X = encode_frame(plan, X, notes).view(np.ndarray)
+        notes.check_readable(plan)
         notes.warn(4)
     if isinstance(X, EncodedRows) and X.plan is not None and X.plan.codes != plan.codes:
         raise InputError(

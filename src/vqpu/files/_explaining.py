@@ -16,6 +16,7 @@ from vqpu.files import Chunk, Notes
 from vqpu.files._input_format import InputFormat
 from vqpu.files._input_streams import known_label, open_input
 from vqpu.files._models import open_model
+from vqpu.files._ranking import nothing_left
 from vqpu.files._scoring import predict_chunk
 from vqpu.files._text_reasons import TextColumn, WordEffect, text_columns
 from vqpu.files.readers._tables import texts_of_rows
@@ -137,11 +138,8 @@ def explain_file(
     counts = {"n_seen": 0, "n_labeled": 0, "n_broken": 0}
     best = heapq.nlargest(top, _scored(model, chunks, counts))
     if not best:
-        raise InputError(
-            f"{input_path} has no sample that can be explained: {counts['n_labeled']} are labelled "
-            f"positive already and {counts['n_broken']} are broken. Pass unlabelled samples, or "
-            "--include-labeled."
-        )
+        why = nothing_left(counts["n_labeled"], counts["n_broken"])
+        raise InputError(f"Nothing is left to explain: {why}")
     reasons = _Reasons(model, input_format, input_path, best)
     samples = [
         ExplainedSample(name, probability, reasons.of(place, 1), reasons.of(place, -1))
@@ -281,15 +279,15 @@ def _scored(model: Any, chunks: Iterable[Chunk], counts: dict[str, int]) -> Iter
     start = 0
     for chunk in chunks:
         part = predict_chunk(model, chunk)
-        counts["n_broken"] += part.n_broken
+        counts["n_broken"] += part.n_left_out
         values = iter(chunk.X)  # without those of files that could not be read
         for place, (name, _, score, probability, reason, *_) in enumerate(part.rows()):
             row = None if place in chunk.broken_places else next(values)
-            if row is None or reason is not None:
-                continue
             if chunk.y is not None and chunk.y[place]:
                 counts["n_labeled"] += 1
-                continue
-            counts["n_seen"] += 1
-            yield score, -(start + place), name, probability, np.array(row)
+            elif row is None or reason is not None:
+                counts["n_broken"] += 1
+            else:
+                counts["n_seen"] += 1
+                yield score, -(start + place), name, probability, np.array(row)
         start += len(part)

@@ -179,9 +179,9 @@ def rank(predictions: Iterable[Predictions], top: int) -> Ranked:
         nonlocal n_seen, n_labeled, n_broken
         for part in predictions:
             first[:] = first or [part]
-            n_broken += part.n_broken
             is_known = np.zeros(len(part), bool) if part.y is None else part.y == 1
             n_labeled += int(is_known.sum())
+            n_broken += part.n_broken - sum(bool(is_known[place]) for place in part.reasons)
             for row, known in zip(part.rows(), is_known, strict=True):
                 if not known and row[2] is not None:
                     n_seen += 1
@@ -189,12 +189,25 @@ def rank(predictions: Iterable[Predictions], top: int) -> Ranked:
 
     best = heapq.nlargest(top, competing())
     if not best:
-        raise InputError(
-            f"Nothing is left to rank: {n_labeled} samples are labelled positive already and "
-            f"{n_broken} are broken. Pass unlabelled samples, or --include-labeled."
-        )
+        raise InputError(f"Nothing is left to rank: {nothing_left(n_labeled, n_broken)}")
     found = from_rows([row for *_, row in best], first[0])
     return Ranked(found, n_seen, n_labeled, n_broken, Notes())
+
+
+def nothing_left(n_labeled: int, n_broken: int) -> str:
+    """Return why no sample competes, and what to do.
+
+    Parameters
+    ----------
+    n_labeled, n_broken : int
+    """
+    reasons = [
+        f"{count} samples are {kind}"
+        for count, kind in ((n_labeled, "labelled positive already"), (n_broken, "broken"))
+        if count
+    ]
+    advice = "Pass unlabelled samples, or --include-labeled." if n_labeled else "Pass others."
+    return f"{' and '.join(reasons) or 'there is none'}. {advice}"
 
 
 def check_sheet(

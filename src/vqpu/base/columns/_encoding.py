@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from vqpu.base._finite import all_finite
 from vqpu.base.columns import _arrow as arrow
-from vqpu.base.columns._dates import ISO, date_parts, instants
+from vqpu.base.columns._dates import date_parts, instants
 from vqpu.base.columns._notes import Notes
 from vqpu.base.columns._plan import CLOCK_PATTERN, Column, ColumnPlan
 from vqpu.base.columns._text import LONGEST_READ, text_features
@@ -20,7 +19,7 @@ from vqpu.errors import InputError
 
 Floats = NDArray[np.float64]
 
-_WRITTEN_OTHERWISE = 10  # cells: so many, and not one can be read, are no slips of the pen
+_LOOKED_AT = 200  # unreadable cells of a batch, for different examples
 
 
 def encode_batch(plan: ColumnPlan, batch: Any, notes: Notes) -> Floats:
@@ -38,7 +37,7 @@ def encode_batch(plan: ColumnPlan, batch: Any, notes: Notes) -> Floats:
     ndarray of float64, shape (n_rows, plan.n_features)
         Column after column in memory where all are float64 already.
     """
-    check_columns(batch.schema.names, plan.names)
+    check_columns(batch.schema.names, plan.names, plan.names)
     plain = _plain_names(plan, batch.schema)
     matrix = number_matrix(batch, plain)
     if matrix is None or (not all_finite(matrix) and np.isinf(matrix).any()):
@@ -135,27 +134,12 @@ def _without_infinity(name: str, numbers: Floats, notes: Notes) -> Floats:
 
 
 def _note_lost(column: Column, values: Any, found: Floats, notes: Notes) -> None:
-    """Count cells that have a value which cannot be read; refuse new rows of no other."""
+    """Count cells that have a value which could not be read."""
     is_given = ~arrow.missing_mask(values)
-    lost = np.isnan(found) & is_given
-    if not lost.any():
-        return
-    examples = [_short(values[int(place)]) for place in np.flatnonzero(lost)[:3]]
-    if not notes.of_training and lost.sum() >= max(is_given.sum(), _WRITTEN_OTHERWISE):
-        raise InputError(
-            f"Column {column.name!r} was a {column.describe()} in training{_form(column)}, but "
-            f"none of {lost.sum()} cells here can be read as one: they are such as "
-            f"{arrow.first_few(examples)}. Write them as in training."
-        )
-    notes.add(column.name, column.kind, int(lost.sum()), examples)
-
-
-def _form(column: Column) -> str:
-    """Return how a date was written in training, by an example."""
-    if column.kind != "date":
-        return ""
-    pattern = "%Y-%m-%d" if column.pattern in ("", ISO) else column.pattern
-    return f" (such as {date(2026, 12, 31).strftime(pattern)})"
+    lost = np.flatnonzero(np.isnan(found) & is_given)
+    texts = [_short(values[int(place)]) for place in lost[:_LOOKED_AT]]
+    examples = list(dict.fromkeys(texts))
+    notes.add_lost(column, len(lost), examples, is_any_read=len(lost) < is_given.sum())
 
 
 def _short(scalar: Any) -> str:
@@ -248,7 +232,7 @@ def _vector(column: Column, values: Any, notes: Notes) -> Floats:
     fits = pc.fill_null(pc.equal(lengths, column.width), False)
     fitting = fits.to_numpy(zero_copy_only=False)
     n_other = len(values) - int(fitting.sum()) - values.null_count
-    notes.add(column.name, "length", n_other, [])
+    notes.add_lost(column, n_other, [], is_any_read=bool(fitting.any()))
     numbers = arrow.to_float(values.filter(fits).flatten())
     found[fitting] = numbers.reshape(-1, column.width)
     return _without_infinity(column.name, found, notes)

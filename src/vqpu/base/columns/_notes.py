@@ -6,10 +6,10 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from vqpu.base.columns._arrow import first_few
-from vqpu.errors import ColumnWarning
+from vqpu.errors import ColumnWarning, InputError
 
 if TYPE_CHECKING:
-    from vqpu.base.columns._plan import ColumnPlan
+    from vqpu.base.columns._plan import Column, ColumnPlan
 
 _WORDS = {
     "number": "are no numbers and count as missing",
@@ -21,15 +21,14 @@ _WORDS = {
 }
 _MOST_EXAMPLES = 3
 _LONGEST = 40
+_LOST = ("number", "boolean", "date", "length")
+# So many cells of which not one can be read are no slips, and more texts than these no marks for
+# what is not known, such as '?', of which a column of numbers may have some.
+_FEWEST_LOST, _MOST_MARKS = 10, 3
 
 
 class Notes:
     """Counts of odd cells by column and kind, with a few examples.
-
-    Parameters
-    ----------
-    of_training : bool
-        Whether they are of the very rows that the plan was learnt from.
 
     Examples
     --------
@@ -39,10 +38,10 @@ class Notes:
     ["Cells of 'size' that are no numbers and count as missing: 2, such as '?'."]
     """
 
-    def __init__(self, *, of_training: bool = False) -> None:
-        self.of_training = of_training
+    def __init__(self) -> None:
         self._counts: dict[tuple[str, str], int] = {}
         self._examples: dict[tuple[str, str], list[str]] = {}
+        self._read: set[str] = set()
         self.n_cells = 0
 
     def warn(self, stacklevel: int, *, plan: ColumnPlan | None = None) -> None:
@@ -77,8 +76,52 @@ class Notes:
         self._counts[key] = self._counts.get(key, 0) + count
         known = self._examples.setdefault(key, [])
         for example in map(str, examples):
-            if len(known) < _MOST_EXAMPLES and example[:_LONGEST] not in known:
+            if len(known) <= _MOST_MARKS and example[:_LONGEST] not in known:
                 known.append(example[:_LONGEST])
+
+    def add_lost(
+        self, column: Column, count: int, examples: list[Any], *, is_any_read: bool
+    ) -> None:
+        """Count cells whose value cannot be read as what the column was in training.
+
+        Parameters
+        ----------
+        column : Column
+        count : int
+        examples : list
+        is_any_read : bool
+            Whether other cells of the column can.
+        """
+        if is_any_read:
+            self._read.add(column.name)
+        self.add(column.name, "length" if column.kind == "vector" else column.kind, count, examples)
+
+    def check_readable(self, plan: ColumnPlan) -> None:
+        """Raise if columns of a whole input are written in another way than in training.
+
+        Parameters
+        ----------
+        plan : ColumnPlan
+        """
+        columns = {column.name: column for column in plan.columns}
+        problems = [
+            f"{name!r} was a {columns[name].describe()}{columns[name].form()}, but none of its "
+            f"{count} cells can be read{self._such(name, kind)}"
+            for (name, kind), count in self._counts.items()
+            if kind in _LOST
+            and name not in self._read
+            and count >= _FEWEST_LOST
+            and (kind == "length" or len(self._examples[name, kind]) > _MOST_MARKS)
+        ]
+        if problems:
+            raise InputError(
+                f"Columns are not as in training: {'; '.join(problems)}. Write them as then, or "
+                "leave the cells empty, so that they count as missing."
+            )
+
+    def _such(self, name: str, kind: str) -> str:
+        examples = self._examples[name, kind][:_MOST_EXAMPLES]
+        return f", such as {first_few(examples)}" if examples and kind != "infinite" else ""
 
     def to_plain(self) -> list[list[Any]]:
         """Return columns, kinds, counts and examples, ready for JSON and for :meth:`add`."""
@@ -104,7 +147,6 @@ class Notes:
         for (column, kind), count in self._counts.items():
             if of_training and kind == "unseen":
                 continue
-            examples = self._examples[column, kind]
-            such = f", such as {first_few(examples)}" if examples and kind != "infinite" else ""
+            such = self._such(column, kind)
             told.append(f"Cells of {column!r} that {_WORDS[kind]}: {count}{such}.")
         return told

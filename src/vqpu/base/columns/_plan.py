@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vqpu.base.columns._arrow import first_few
-from vqpu.base.columns._dates import DAY_PARTS, PATTERNS
+from vqpu.base.columns._dates import DAY_PARTS, ISO, PATTERNS
 from vqpu.base.columns._text import MOST_COMPONENTS, N_HASHED
 from vqpu.errors import InputError
 
@@ -87,6 +88,21 @@ class Column(NamedTuple):
             kind = "free text" if self.kind == "text" else "list"
             return f"{kind}, {self.n_features} numbers"
         return "time of the day" if self.pattern == CLOCK_PATTERN else self.kind
+
+    def form(self) -> str:
+        """Return how a date or a time was written in training, by an example; empty for others.
+
+        Examples
+        --------
+        >>> Column("day", "date", pattern="%d.%m.%Y").form()
+        ' such as 31.12.2026'
+        """
+        if self.pattern == CLOCK_PATTERN:
+            return " such as 18:30"
+        if self.kind != "date":
+            return ""
+        day = date(2026, 12, 31).strftime("%Y-%m-%d" if self.pattern == ISO else self.pattern)
+        return f" such as {day}{' 18:30' * self.has_time}"
 
     def is_sound(self) -> bool:
         """Whether the parts belong together; a file that somebody changed may say anything."""

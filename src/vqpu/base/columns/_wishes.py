@@ -78,13 +78,24 @@ class Wishes(NamedTuple):
         return None
 
 
-def check_columns(names: Sequence[str], wanted: Sequence[str]) -> None:
-    """Raise if a wanted column is not there, naming those that are."""
+def check_columns(names: Sequence[str], wanted: Sequence[str], read: Sequence[str] = ()) -> None:
+    """Raise if a wanted column is not there, naming those that are.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the table.
+    wanted : sequence of str
+    read : sequence of str
+        Those of the wanted ones that a model reads: where one of them is missing, no other of them
+        is what was meant.
+    """
     known = set(names)
     missing = [name for name in wanted if name not in known]
     if missing:
-        free = [name for name in names if name not in set(wanted)]
+        others = set(read) if missing[0] in read else set()
+        similar = did_you_mean(missing[0], [name for name in names if name not in others])
         raise InputError(
             f"The table lacks the column{'s' * (len(missing) > 1)} {first_few(missing)}."
-            f"{did_you_mean(missing[0], free)} It has {first_few(names, 10) or 'no columns'}."
+            f"{similar} It has {first_few(names, 10) or 'no columns'}."
         )

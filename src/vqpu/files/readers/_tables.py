@@ -188,7 +188,7 @@ def iter_table(
     Wishes(missing=missing).check([])
     kinds = _kinds_to_read(plan) | dict.fromkeys([*roles.names, *keep], "text")
     table = open_table(path, kinds=kinds, row_groups=row_groups)
-    check_columns(table.schema.names, [*plan.names, *roles.names, *keep])
+    check_columns(table.schema.names, [*plan.names, *roles.names, *keep], plan.names)
     notes = Notes() if notes is None else notes
     return _encoded(
         table,
@@ -224,7 +224,7 @@ def iter_arrow(
         As in :func:`iter_table`.
     """
     roles = _Roles(id_column=id_column, keep=tuple(keep))
-    check_columns(table.schema.names, [*plan.names, *roles.names, *keep])
+    check_columns(table.schema.names, [*plan.names, *roles.names, *keep], plan.names)
     return _encoded(_Held(table), plan, roles, Notes(), may_be_empty=True)
 
 
@@ -337,12 +337,14 @@ def _encode_all(
     names: list[Any] = []
     sizes: list[int] = []
     words: set[str] = set()
-    notes = Notes(of_training=True)
+    notes = Notes()
     with Spool(cache_dir) as spool:
         for table in tables:
             start = sum(sizes)
             n = 0
-            for chunk in _encoded(table, plan, roles, notes, start=start, words=words):
+            for chunk in _encoded(
+                table, plan, roles, notes, start=start, words=words, is_training=True
+            ):
                 spool.write(np.ascontiguousarray(chunk.X).tobytes())
                 labels.append(np.zeros(len(chunk.X), np.int8) if chunk.y is None else chunk.y)
                 n += len(chunk.X)
@@ -365,6 +367,7 @@ def _encoded(
     missing: str = "keep",
     words: set[str] | None = None,
     may_be_empty: bool = False,
+    is_training: bool = False,
 ) -> Iterator[Chunk]:
     columns = list(dict.fromkeys([*plan.names, *roles.names, *roles.keep]))
     next_row = start
@@ -383,8 +386,13 @@ def _encoded(
                 words.update(some_words(values))
         next_row += batch.num_rows
         yield Chunk(with_plan(X, plan), names, y, (), kept)
-    if next_row == start and not may_be_empty:
+    if may_be_empty:  # a part says nothing of the whole
+        return
+    if next_row == start:
         raise InputError(f"{table.path} has no rows.")
+    if not is_training:
+        with understood(table.path):
+            notes.check_readable(plan)
 
 
 def _refuse_missing(
