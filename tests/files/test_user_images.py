@@ -251,6 +251,19 @@ def test_killed_decode__leaves_nothing_finished(folders: tuple[Path, Path]) -> N
     assert len(read(folders).X) == 7
 
 
+def test_another_process_is_faster__its_entry_is_taken(folders: tuple[Path, Path]) -> None:
+    found = []
+
+    def be_faster(stage: str, done: int, total: int) -> None:
+        if stage == "decoding" and done == total and not found:
+            found.append(read(folders).X)
+
+    X = read(folders, progress=be_faster).X
+    np.testing.assert_array_equal(X, found[0])
+    entries = [path.name for path in (folders[0].parent / "cache" / "images").iterdir()]
+    assert [len(name) for name in entries if name != "quick"] == [64]
+
+
 def test_interrupted_decode__cleans_up(folders: tuple[Path, Path]) -> None:
     def interrupt(stage: str, *_: int) -> None:
         if stage == "decoding":

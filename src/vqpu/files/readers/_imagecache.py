@@ -164,12 +164,24 @@ def _build_entry(
         manifest: dict[str, Any] = {"n_good": len(files) - len(broken), "broken": broken}
         with replacing(folder / "manifest.json") as file:
             file.write(json.dumps(manifest).encode())
-        if _open_entry(target, rule) is None:  # else another process was faster
-            shutil.rmtree(target, ignore_errors=True)
-            os.rename(folder, target)
+        _put_in_place(folder, target, rule)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     sync_folder(target.parent)
+
+
+def _put_in_place(folder: Path, target: Path, rule: ImageRule) -> None:
+    """Rename a finished entry; one that another process put there first is as good."""
+    for _ in range(2):
+        try:
+            os.rename(folder, target)
+        except OSError:
+            if _open_entry(target, rule) is not None:
+                return
+            shutil.rmtree(target, ignore_errors=True)  # parts of one: make way
+        else:
+            return
+    raise CacheError(f"The image cache {target.parent} was changed while it was written.")
 
 
 def _write_pixels(
