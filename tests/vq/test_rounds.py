@@ -15,6 +15,7 @@ from vqpu import VQKMeansClassifier, diagnose
 from vqpu.base._split import Split, split_holdout
 from vqpu.errors import CheckpointError, InterruptedWarning
 from vqpu.persistence._checkpoints import CheckpointFolder
+from vqpu.priors._posterior import best_bin_alpha
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]
 ROUNDS = {"n_members": 2, "max_steps": 40, "patience": 9}
@@ -103,6 +104,20 @@ def test_two_rounds__one_history_that_counts_on(
     assert (twice.n_steps_, twice.stop_reason_) == (80, "max_steps")
     # The paper's limit speaks of the first round.
     assert twice.theoretical_alpha_ == once.theoretical_alpha_
+
+
+def test_two_rounds__several_members__alpha_is_that_of_the_first() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(240, 3)) + np.repeat([1.0, 1.0, 0.0], 80)[:, None]
+    y = np.repeat([1, 0, 0], 80)
+    once, twice = (
+        fast_classifier(**{**ROUNDS, "n_rounds": n_rounds}).fit(X, y) for n_rounds in (1, 2)
+    )
+    assert (twice.n_members_, twice.n_rounds_) == (2, 2)
+    assert twice.alpha_ == once.alpha_
+    # Best bin of the second round has found another.
+    positive, unlabeled = twice.holdout_projections_
+    assert best_bin_alpha(positive, unlabeled) != twice.alpha_
 
 
 def test_two_rounds__hidden_positives_are_no_longer_held_back(

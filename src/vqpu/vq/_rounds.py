@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vqpu.base._seeding import Stream, derive_seed, seed_torch, torch_generator
 from vqpu.base._split import Split
 from vqpu.estimators._encoder import make_ensemble
-from vqpu.priors._mixture import Mixture, Shares, fit_mixture
+from vqpu.priors._mixture import Mixture, fit_mixture
 from vqpu.priors._posterior import (
     RAISED_BY,
     best_bin_alpha,
@@ -151,10 +151,8 @@ def run_rounds(
         before = finished[-1].training if finished else None
         try:
             training = train_round(this, before)
-            # What the first round's scores say of alpha holds for all: only there are unlabelled
-            # samples drawn to one place, whatever was found of them before.
-            shares = finished[0].mixture.shares if finished else None
-            result = _conclude(context, settings, this.split, training, shares)
+            first = finished[0] if finished else None
+            result = _conclude(context, settings, this.split, training, first)
         except KeyboardInterrupt:
             if not (finished and context.keeps_best):
                 raise
@@ -288,7 +286,11 @@ def _best_bin(positive: Floats, unlabeled: Floats) -> InUse:  # noqa: ARG001
 
 
 def _share_in_use(
-    settings: VQSettings, believed: float, positive: Floats, unlabeled: Floats
+    settings: VQSettings,
+    first: FitResult | None,
+    believed: float,
+    positive: Floats,
+    unlabeled: Floats,
 ) -> InUse:
     """Return the alpha that the border is fitted with.
 
@@ -298,6 +300,11 @@ def _share_in_use(
     if settings.shares is not None:
         return InUse(believed, 0.0)
     if settings.trees is None:
+        # Of several members those that learnt a sample's label taught, by the places they drew
+        # others to, the one that was kept from it. Later rounds so place held-out positives above
+        # hidden ones, and best bin finds too few of these (results/borders).
+        if first is not None and settings.spec.n_members > 1:
+            return InUse(first.decision_rule.projection_posterior.alpha, RAISED_BY)
         return InUse(None, RAISED_BY)
     weight = len(positive) / (len(positive) + _POSITIVES_OF_EVEN_WEIGHT)
     best_bin = log_odds_of_share(best_bin_alpha(positive, unlabeled))
@@ -310,9 +317,13 @@ def _conclude(
     settings: VQSettings,
     split: Split,
     training: TrainingResult,
-    shares: Shares | None,
+    first: FitResult | None,
 ) -> FitResult:
-    """Cluster all unlabelled samples with the chosen network, fit the rule on held-out ones."""
+    """Cluster all unlabelled samples with the chosen network, fit the rule on held-out ones.
+
+    What the first round's scores say of alpha holds for all: only there are unlabelled samples
+    drawn to one place, whatever was found of them before.
+    """
     network = fold_network(training.state) if settings.trees is None else training.state
     samples = split.every_set()
     positive, unlabeled = (encode_together(context, network.encode, part) for part in samples)
@@ -325,9 +336,11 @@ def _conclude(
     every = HeldOut(split, samples, positive, unlabeled)
     held_out = every.among(split.judged_sets())
     of_positives, of_unlabeled = held_out.projections()
-    mixture = fit_mixture(of_positives, of_unlabeled, shares or settings.shares)
+    shares = settings.shares if first is None else first.mixture.shares
+    mixture = fit_mixture(of_positives, of_unlabeled, shares)
     # What later rounds believe of alpha is too narrow: the first one's mean is the estimate.
-    share_of = partial(_share_in_use, settings, (shares or mixture.shares).interval().value)
+    believed = mixture if first is None else first.mixture
+    share_of = partial(_share_in_use, settings, first, believed.shares.interval().value)
     decision = settings.variant.decision
     if split.known is None:
         in_use = share_of(of_positives, of_unlabeled)
