@@ -43,6 +43,7 @@ from vqpu.vq._rounds import Round, make_objective
 from vqpu.vq._settings import resolve_settings
 
 CPU = torch.device("cpu")
+BATCH_SIZE = 128
 
 
 def images(n: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
@@ -59,7 +60,7 @@ class Bench:
 
     def __init__(self, n: int) -> None:
         self.X, self.y = images(n)
-        self.model = VQKMeansClassifier(random_state=0)
+        self.model = VQKMeansClassifier(batch_size=BATCH_SIZE, random_state=0)
         source, labels = check_training_data(self.model, self.X, self.y)
         split = split_holdout(labels.is_positive, self.model.holdout, 1, 0)
         settings, moments = resolve_settings(self.model, source), source.moments()
@@ -76,7 +77,7 @@ class Bench:
         self.bare = make_ensemble(settings.spec, moments).members[0]
         self.bare_optimizer = OPTIMIZERS[optimizer](self.bare.parameters(), 1e-3)
         self.bare_adam = torch.optim.Adam(self.bare.parameters(), fused=True)
-        batch = torch.randn(self.model.batch_size, 3, 32, 32)
+        batch = torch.randn(BATCH_SIZE, 3, 32, 32)
         self.batch = batch.contiguous(memory_format=torch.channels_last)
         for _ in range(30):  # the codes settle
             self.our_step()
@@ -131,7 +132,7 @@ class GANBench:
 
     def __init__(self, n: int) -> None:
         X, y = images(n)
-        model = ObserverGANClassifier(random_state=0)
+        model = ObserverGANClassifier(batch_size=BATCH_SIZE, random_state=0)
         source, labels = check_training_data(model, X, y)
         split = split_holdout(labels.is_positive, model.holdout, 1, 0)
         sample = draw_check_sample(split, 0)
@@ -142,8 +143,8 @@ class GANBench:
             training.make_optimizer(part.observer, model.learning_rate)
             for part in (self.objective, self.bare)
         )
-        self.half = torch.randn(model.batch_size // 2, 3, 32, 32)
-        self.noise = torch.randn(model.batch_size // 2, model.latent_dim)
+        self.half = torch.randn(BATCH_SIZE // 2, 3, 32, 32)
+        self.noise = torch.randn(BATCH_SIZE // 2, model.latent_dim)
         self.precision, self.step = training.settings.spec.precision, 0
 
     def our_step(self) -> None:

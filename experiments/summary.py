@@ -188,7 +188,6 @@ def sizes_text(records: Mapping[str, Record], *, of_checks_alone: bool = False) 
         Whether all that is shown is of the sample that checks are judged on.
     """
     configs = [record.config for record in records.values()]
-    tasks = {config["task"]: _size(config) for config in configs}
     steps = {
         config["parameters"].get("max_steps", DEFAULT_STEPS)
         for config in configs
@@ -204,7 +203,7 @@ def sizes_text(records: Mapping[str, Record], *, of_checks_alone: bool = False) 
     if epochs:
         budget += f", but at most {_range(epochs)} epochs"
     return (
-        f"Sizes: {'; '.join(tasks.values())}. Budget: {budget}. Every check was judged on the "
+        f"Sizes: {_sizes(configs)}. Budget: {budget}. Every check was judged on the "
         f"same {configs[0]['n_judged']:,} random test samples (the whole test set where it is "
         f"smaller){whole}; no true label steered training or "
         "stopping, but for the oracle's. Accuracies in per cent; ± is a standard deviation (by n) "
@@ -258,9 +257,20 @@ def float32_text(records: Mapping[str, Record]) -> str:
     )
 
 
-def _size(config: Config) -> str:
-    pixels = f" at {config['image_size']} px" if config["image_size"] else ""
-    return f"{config['task']}: P {config['n_positive']:,}, U {config['n_unlabeled']:,}{pixels}"
+def _sizes(configs: Iterable[Config]) -> str:
+    """Return the sizes of every task, those of rows that have their own in brackets behind it."""
+    usual: dict[str, str] = {}
+    own: dict[tuple[str, str], str] = {}
+    for config in configs:
+        pixels = f" at {config['image_size']} px" if config["image_size"] else ""
+        size = f"P {config['n_positive']:,}, U {config['n_unlabeled']:,}{pixels}"
+        if usual.setdefault(config["task"], size) != size:
+            own[config["task"], config["row"]] = size
+    return "; ".join(
+        f"{task}: {size}"
+        + "".join(f" ({row}: {of})" for (on, row), of in own.items() if on == task)
+        for task, size in usual.items()
+    )
 
 
 def draw_points(axes: Any, names: Sequence[str], found: Mapping[str, Cell]) -> None:

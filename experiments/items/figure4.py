@@ -28,6 +28,7 @@ _COLORS = {
     "vq": "#1b6ca8",
     "vq-adam": "#3a9c6e",
     "vq-literal": "#b8561b",
+    "vq-literal-large": "#7a3b8f",
     "vq-literal-conv": "#c9a227",
 }
 _COLUMNS = ("at_largest_distance", "chosen", "best", "loss", "rank_correlation")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -51,6 +52,8 @@ class MethodSettings(BaseModel):
         None takes the item's.
     codebook_seed, anchor_gap, n_places : int, float, int or None
         Changes of VQ K-means that are no parameters: see ``experiments``.
+    tasks : dict of TaskSettings or None
+        The tasks of this row, with sizes of its own; None takes the item's.
     """
 
     model_config = _STRICT
@@ -62,6 +65,7 @@ class MethodSettings(BaseModel):
     codebook_seed: int | None = None
     anchor_gap: float | None = None
     n_places: int | None = None
+    tasks: dict[str, TaskSettings] | None = None
 
 
 class GridSettings(ItemSettings):
@@ -105,25 +109,26 @@ class GridSettings(ItemSettings):
 def expand_grid(settings: GridSettings) -> dict[str, Config]:
     """Return a run for every task, alpha, scenario, method and seed."""
     runs = {}
-    for task, sizes in settings.tasks.items():
-        for alpha in settings.alphas:
-            for scenario in settings.scenarios:
-                for name, method in settings.methods.items():
-                    common = {} if method.method in REDUCED_METHODS else settings.parameters
-                    for seed in settings.seeds if method.seeds is None else method.seeds:
-                        config = {
-                            "task": task,
-                            **sizes.model_dump(),
-                            "alpha": alpha,
-                            "scenario": scenario,
-                            "thin_test": settings.thin_test,
-                            "row": name,
-                            **method.model_dump(exclude={"seeds"}),
-                            "parameters": {**common, **method.parameters},
-                            "seed": seed,
-                            "n_judged": settings.n_judged,
-                        }
-                        runs[_run_id(config)] = config
+    cells = product(settings.tasks, settings.alphas, settings.scenarios, settings.methods.items())
+    for task, alpha, scenario, (name, method) in cells:
+        sizes = settings.tasks if method.tasks is None else method.tasks
+        if task not in sizes:
+            continue
+        common = {} if method.method in REDUCED_METHODS else settings.parameters
+        for seed in settings.seeds if method.seeds is None else method.seeds:
+            config = {
+                "task": task,
+                **sizes[task].model_dump(),
+                "alpha": alpha,
+                "scenario": scenario,
+                "thin_test": settings.thin_test,
+                "row": name,
+                **method.model_dump(exclude={"seeds", "tasks"}),
+                "parameters": {**common, **method.parameters},
+                "seed": seed,
+                "n_judged": settings.n_judged,
+            }
+            runs[_run_id(config)] = config
     return runs
 
 

@@ -42,7 +42,7 @@ _TOP: dict[str, Measure] = {
 }
 _OURS = "vq"  # the row, and the method of all of its forms
 _ORACLE = "oracle"
-_BY_STEPS = ("vq, round one", "vq, both rounds", "tedn")
+_RIVALS_BY_STEPS = ("tedn", "tedn-double")
 # What is told of a method besides its chosen check.
 _MEASURES: dict[str, dict[str, Measure]] = {
     "vq": _TOP,
@@ -76,7 +76,7 @@ the other way round: Adam is theirs, "muon" marks the other. "literal" GANs have
 
 Steps: VQ K-means trains in two rounds of 4,000 steps at most, its rivals take 4,000 in all; where
 it does not stop by itself before, it has twice theirs. Both rounds of "vq-equal-steps" together
-have 4,000. What its first round alone answers stands under "By steps".
+have 4,000, and "tedn-double" has 8,000. What its first round alone answers stands under "By steps".
 """
 
 
@@ -210,34 +210,39 @@ def _by_steps(records: Mapping[str, Record]) -> str:
 
     A fit of one round ends as the first round of two does: only what follows differs.
     """
-    groups = group(records, "task", "row")
+    tables = [_beside(group(records, "task", "row"), rival) for rival in _RIVALS_BY_STEPS]
+    if not any(tables):
+        return ""
+    note = (
+        "Steps that were taken, warm-ups and those after the chosen check included, and the "
+        "accuracy of the chosen check on the sample that all checks are judged on: means over the "
+        "seeds that both have, with standard deviations. Ahead of the rival: mean difference of "
+        "the same seeds, with its standard error. A fit of one round is the first of two rounds."
+    )
+    return "\n".join([f"## By steps\n\n{note}\n", *tables])
+
+
+def _beside(groups: Mapping[tuple[Any, ...], list[Record]], rival: str) -> str:
     cells = []
     for task in dict.fromkeys(task for task, _ in groups):
-        pairs = _pairs(groups.get((task, _OURS), []), groups.get((task, "tedn"), []))
+        pairs = _pairs(groups.get((task, _OURS), []), groups.get((task, rival), []))
         if not pairs:
             continue
-        ours, rival = ([pair[side] for pair in pairs] for side in (0, 1))
+        ours, theirs = ([pair[side] for pair in pairs] for side in (0, 1))
         answers = [
             (_steps_of(ours, last_round=1), summarize(ours, _chosen_of_first_round)),
             (_steps_of(ours), summarize(ours, chosen_on_sample)),
-            (_steps_of(rival), summarize(rival, chosen_on_sample)),
+            (_steps_of(theirs), summarize(theirs, chosen_on_sample)),
         ]
         row = [part for steps, cell in answers for part in (steps, cell.text)]
         ahead = [_ahead(pairs, measure) for measure in (_chosen_of_first_round, chosen_on_sample)]
         cells.append([task, *row, *ahead, str(len(pairs))])
-    if not cells:
-        return ""
+    who = ("vq, round one", "vq, both rounds", rival)
     head = [
-        *("data set", *(f"{who}{what}" for who in _BY_STEPS for what in (": steps", ""))),
+        *("data set", *(f"{name}{what}" for name in who for what in (": steps", ""))),
         *("one round ahead", "both ahead", "seeds"),
     ]
-    note = (
-        "Steps that were taken, warm-ups and those after the chosen check included, and the "
-        "accuracy of the chosen check on the sample that all checks are judged on: means over the "
-        "seeds that both have, with standard deviations. Ahead of TED^n: mean difference of the "
-        "same seeds, with its standard error. A fit of one round is the first of two rounds."
-    )
-    return f"## By steps\n\n{note}\n\n{markdown_table(head, cells)}"
+    return markdown_table(head, cells) if cells else ""
 
 
 def _pairs(ours: list[Record], rival: list[Record]) -> list[tuple[Record, Record]]:

@@ -21,7 +21,7 @@ from experiments.studies.encoders import COLUMNS, MLP_TABLES, judge
 from experiments.summary import markdown_table
 from vqpu import VQKMeansClassifier, stack_pu
 from vqpu.base._source import ArraySource
-from vqpu.estimators._encoder import resolve_dropout
+from vqpu.estimators._sizes import resolve_dropout
 from vqpu.nn import MLPEncoder
 
 ALPHAS = (0.2, 0.5)

@@ -1,4 +1,4 @@
-"""Study of small image sets: how many members, how large batches, and how many epochs.
+"""Study of small image sets: how many members, how large batches, and how many steps of a round.
 
 300 labelled positives and 600 unlabelled images of each of the four sets, at alpha .5. Judged on
 the hidden labels of 1,000 more unlabelled samples of the training split that no member has seen;
@@ -22,11 +22,13 @@ from experiments.summary import markdown_table
 TASKS = ("afhq-cats", "cifar10-animals", "fashion-last5", "mnist-even-odd")
 N_POSITIVE, N_UNLABELED, N_JUDGED = 300, 600, 1_000
 FORMS: dict[str, dict[str, Any]] = {
-    "5 members to patience": {"n_members": 5, "batch_size": 128},
-    "5 members, batches of 32, 15 epochs": {"n_members": 5, "batch_size": 32, "max_epochs": 15},
-    "3 members, batches of 32, 15 epochs": {"n_members": 3, "batch_size": 32, "max_epochs": 15},
-    "3 members, batches of 32, 30 epochs": {"n_members": 3, "batch_size": 32, "max_epochs": 30},
-    "3 members, batches of 128, 60 epochs": {"n_members": 3, "batch_size": 128, "max_epochs": 60},
+    "5 members to patience": {"n_members": 5, "batch_size": 128, "max_steps": 4000},
+    "3 members, batches of 32, 250 steps": {"n_members": 3, "batch_size": 32, "max_steps": 250},
+    "5 members, batches of 32, 250 steps": {"n_members": 5, "batch_size": 32, "max_steps": 250},
+    "5 members, batches of 32, 400 steps": {"n_members": 5, "batch_size": 32, "max_steps": 400},
+    "5 members, batches of 32, 600 steps": {"n_members": 5, "batch_size": 32, "max_steps": 600},
+    "5 members, batches of 32, 900 steps": {"n_members": 5, "batch_size": 32, "max_steps": 900},
+    "5 members, batches of 64, 600 steps": {"n_members": 5, "batch_size": 64, "max_steps": 600},
 }
 
 

@@ -252,7 +252,7 @@ def test_killed_decode__leaves_nothing_finished(folders: tuple[Path, Path]) -> N
 
 
 def test_another_process_is_faster__its_entry_is_taken(folders: tuple[Path, Path]) -> None:
-    found = []
+    found: list[NDArray[np.uint8]] = []
 
     def be_faster(stage: str, done: int, total: int) -> None:
         if stage == "decoding" and done == total and not found:

@@ -12,7 +12,12 @@ from tests.support import fast_classifier
 from vqpu import VQKMeansClassifier
 from vqpu.base._source import ArraySource
 from vqpu.base._split import draw_check_sample, split_holdout
-from vqpu.estimators._encoder import count_members, resolve_dropout
+from vqpu.estimators._sizes import (
+    count_members,
+    resolve_batch_size,
+    resolve_dropout,
+    resolve_max_steps,
+)
 from vqpu.nn import EncoderEnsemble
 from vqpu.rivals import NaivePUClassifier
 from vqpu.vq._network import VQNetwork
@@ -125,13 +130,32 @@ def test_nearest_center__answers_with_several_members(blobs: Blobs) -> None:
     )
 
 
+def images(n: int) -> ArraySource:
+    return ArraySource(np.broadcast_to(np.zeros((1, 8, 8)), (n, 8, 8)))
+
+
+def rows(n: int) -> ArraySource:
+    return ArraySource(np.zeros((n, 1)))
+
+
+def test_batches_and_steps__grow_with_the_number_of_images_alone() -> None:
+    sizes = (30, 1_000, 1_732, 3_000, 30_000)
+    assert [resolve_batch_size(None, images(n)) for n in sizes] == [32, 32, 64, 128, 128]
+    assert [resolve_max_steps(None, None, images(n)) for n in (30, 900, 3_000, 7_700)] == [
+        250, 900, 3_000, 4_000,
+    ]  # fmt: skip
+    assert resolve_batch_size(None, rows(30)) == 128
+    assert resolve_max_steps(None, None, rows(30)) == 4_000
+
+
+def test_batches_and_steps__as_asked_for() -> None:
+    few = images(30)
+    assert resolve_batch_size(64, few) == 64
+    assert resolve_max_steps(7, 60, few) == 7
+    assert resolve_max_steps(None, 60, few) == 4_000  # the user counts in epochs
+
+
 def test_members_and_dropout__fall_evenly_with_the_number_of_samples() -> None:
-    def images(n: int) -> ArraySource:
-        return ArraySource(np.broadcast_to(np.zeros((1, 8, 8)), (n, 8, 8)))
-
-    def rows(n: int) -> ArraySource:
-        return ArraySource(np.zeros((n, 1)))
-
     members = [count_members(None, images(n)) for n in (30, 1_200, 1_800, 2_500, 4_000, 5_000)]
     assert members == [5, 5, 4, 3, 2, 1]
     assert [count_members(None, rows(n)) for n in (30, 12_000, 70_000)] == [5, 5, 1]

@@ -51,7 +51,7 @@ def test_set_params__wrong__one_sentence_and_nothing_set(
     model = VQKMeansClassifier(variant=variant)
     with pytest.raises(ParameterError, match=message):
         model.set_params(max_steps=3, **params)
-    assert (model.max_steps, model.variant) == (4000, variant)
+    assert (model.max_steps, model.variant) == (None, variant)
 
 
 @pytest.mark.parametrize("variant", ["papr", 3, None, {"anchors": "moving"}])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -27,14 +26,6 @@ from vqpu.nn import (
     VQVAEEncoder,
     evaluating,
 )
-
-# Share of units dropped with many samples and with few.
-_MLP_DROPOUT = (0.25, 0.5)
-_CONV_DROPOUT = (0.0, 0.1)
-MEMBERS = 5
-# Up to how many samples are few, and from how many on they are many. Members of a network for
-# vectors are cheap, so they pay for longer.
-_IMAGES, _VECTORS, _MEMBERS_OF_VECTORS = (1_000, 6_000), (1_000, 9_000), (10_000, 90_000)
 
 
 class EncoderSpec(NamedTuple):
@@ -73,29 +64,6 @@ class EncoderSpec(NamedTuple):
     def encoder_shape(self) -> tuple[int, ...]:
         """Shape of a sample as a member gets it."""
         return self.sample_shape if self.inputs is None else (self.inputs.width,)
-
-
-def count_members(n_members: int | None, source: ArraySource) -> int:
-    """Resolve ``n_members``: several where they are affordable and samples are few."""
-    if n_members is not None:
-        return int(n_members)
-    scarcity = _scarcity(len(source), *(_IMAGES if source.is_image else _MEMBERS_OF_VECTORS))
-    return 1 + round((MEMBERS - 1) * scarcity)
-
-
-def resolve_dropout(dropout: float | None, source: ArraySource) -> float:
-    """Resolve ``dropout``: with many samples it only slows learning down."""
-    if dropout is not None:
-        return float(dropout)
-    many, few = _CONV_DROPOUT if source.is_image else _MLP_DROPOUT
-    scarcity = _scarcity(len(source), *(_IMAGES if source.is_image else _VECTORS))
-    return many + (few - many) * scarcity
-
-
-def _scarcity(n_samples: int, few: int, many: int) -> float:
-    """Return 1 for few samples and 0 for many; between, every doubling takes as much off."""
-    place = math.log(many / n_samples) / math.log(many / few)
-    return min(max(place, 0.0), 1.0)
 
 
 def resolve_augmentation(augment: str, source: ArraySource) -> Augmentation:

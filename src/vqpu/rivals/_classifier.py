@@ -20,14 +20,18 @@ from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._encoder import (
     EncoderSpec,
     blank_ensemble,
-    count_members,
     resolve_augmentation,
-    resolve_dropout,
 )
 from vqpu.estimators._evidence import FitEvidence, Scored, gather_evidence
 from vqpu.estimators._findings import warn_of_failure
 from vqpu.estimators._fit import FitRequest, opened_fit, stop_reason
 from vqpu.estimators._reference import ColumnShares, Reference
+from vqpu.estimators._sizes import (
+    count_members,
+    resolve_batch_size,
+    resolve_dropout,
+    resolve_max_steps,
+)
 from vqpu.estimators._validation import check_parameters, check_prediction_data, check_training_data
 from vqpu.nn import TableInputs, fold_batch_norm
 from vqpu.priors._mixture import Cells, Interval
@@ -47,12 +51,12 @@ class NetworkClassifier(PUClassifier):
 
     n_vectors: int = 8
     vector_dim: int = 64
-    batch_size: int = 128
+    batch_size: int | None = None
     learning_rate: float = 1e-3
     optimizer: str = "auto"
     schedule: str = "cosine"
     weight_average: float = 0.99
-    max_steps: int = 4000
+    max_steps: int | None = None
     max_epochs: int | None = None
     check_every: int | None = None
     random_state: Any = None
@@ -130,7 +134,7 @@ class NetworkClassifier(PUClassifier):
         result = trained.result
         self.history_, self.best_check_ = result.history, result.best_check
         self.n_steps_ = int(self.history_[-1]["step"])
-        self.stop_reason_ = stop_reason(result, self.max_steps)
+        self.stop_reason_ = stop_reason(result, settings.max_steps)
         self.n_members_, self._dropout = settings.spec.n_members, settings.spec.dropout
         self.n_holdout_, self.decision_rule_ = context.split.n_holdout, trained.rule
         self.classes_, self.input_shape_ = labels.classes, source.sample_shape
@@ -211,12 +215,12 @@ class NetworkClassifier(PUClassifier):
             self._title,
             spec._replace(precision=precision),
             resolve_augmentation(self.augment, source),
-            self.batch_size,
+            resolve_batch_size(self.batch_size, source),
             self.learning_rate,
             resolve_optimizer(self.optimizer, is_image=source.is_image),
             self.schedule,
             self.weight_average,
-            self.max_steps,
+            resolve_max_steps(self.max_steps, self.max_epochs, source),
             self.max_epochs,
             self.check_every,
         )

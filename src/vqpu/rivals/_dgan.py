@@ -175,7 +175,7 @@ class DGANClassifier(GANClassifier):
             gan_checker(training, average.averaged, steps_per_epoch),
             plan_budget(
                 steps_per_epoch,
-                max_steps=self.max_steps,
+                max_steps=training.settings.max_steps,
                 max_epochs=self.max_epochs,
                 check_every=self.check_every,
                 schedule=self.schedule,
@@ -187,7 +187,7 @@ class DGANClassifier(GANClassifier):
         context = training.context
         seed = derive_seed(context.seed, Stream.SECOND_STAGE)
         positive = context.split.training_sets(0).positive
-        batches = PlainBatches(positive, max(1, self.batch_size // 2), seed)
+        batches = PlainBatches(positive, max(1, training.settings.batch_size // 2), seed)
         return Feed(context.source, batches, training.settings.augmentation, seed, context.device)
 
 

@@ -217,6 +217,8 @@ class GANClassifier(NetworkClassifier):
 
     latent_dim: int = 64
     gan_learning_rate: float = 2e-4
+    batch_size: int | None = 128  # a GAN needs its steps however few the images are
+    max_steps: int | None = 4000
     optimizer: str = "adam"  # as every network of a GAN in the papers
     noise: float | None = None
     norm: str = "auto"

@@ -128,7 +128,7 @@ class ObserverGANClassifier(GANClassifier):
             gan_checker(training, observer, steps_per_epoch),
             plan_budget(
                 steps_per_epoch,
-                max_steps=self.max_steps,
+                max_steps=training.settings.max_steps,
                 max_epochs=self.max_epochs,
                 check_every=self.check_every,
                 schedule=self.schedule,

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import embedding
 
 from vqpu.base._inference import encode_in_chunks
-from vqpu.base._parameters import check_real
+from vqpu.base._parameters import check_integer, check_real
 from vqpu.base._seeding import Stream, derive_seed, numpy_generator, seed_torch
 from vqpu.base._source import ArraySource, Layout
 from vqpu.base._split import PlainBatches
@@ -288,6 +288,8 @@ class VQVAE(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_parameters(self.get_params(deep=False))
+        check_integer("batch_size", self.batch_size, 2)
+        check_integer("max_steps", self.max_steps, 1)
         check_real("commitment", self.commitment, 0)
 
     def _spec(self, shape: tuple[int, ...]) -> EncoderSpec:

@@ -79,9 +79,10 @@ class VQKMeansClassifier(
     augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
         Random changes of training images. "auto" shifts grey images and also mirrors colour
         images; say "shift" where a mirrored image means something else, as digits do.
-    max_steps : int, default=4000
+    max_steps : int or None, default=None
         Bound on optimisation steps of a round; with trees on those of a member, 80 to 200 at
-        most.
+        most. None: 4,000, for fewer images as many as there are, but never fewer than 250; 4,000
+        where ``max_epochs`` is given.
     max_seconds : float or None, default=None
         Time that the fit may take. A few steps are measured first, and the rounds then have as
         many as the time holds, but not more than ``max_steps``. Where that is too few to learn by,
@@ -116,8 +117,9 @@ class VQKMeansClassifier(
         is drawn as far towards the positives' anchor as it looked positive after the round before,
         where possible to a member that was kept from it. There is no next round if none looks
         positive. 1 is the paper's.
-    batch_size : int, default=128
-        Half labelled positives, half unlabelled samples.
+    batch_size : int or None, default=None
+        Half labelled positives, half unlabelled samples. None: 128; ever fewer with less than
+        3,000 images, 32 up to 1,000.
     learning_rate : float, default=0.001
         Of Adam; that of Muon, for matrices and filters, is 20 times as large, that of trees 50 to
         150 times.
@@ -240,7 +242,7 @@ class VQKMeansClassifier(
 
     encoder: Any = "auto"
     augment: str = "auto"
-    max_steps: int = 4000
+    max_steps: int | None = None
     max_seconds: float | None = None
     n_members: int | None = None
     alpha: Any = None
@@ -250,7 +252,7 @@ class VQKMeansClassifier(
     precision: str = "auto"
     verbose: int = 0
     n_rounds: int | None = None
-    batch_size: int = 128
+    batch_size: int | None = None
     learning_rate: float = 1e-3
     dropout: float | None = None
     holdout: float = 0.15

@@ -9,6 +9,7 @@ from vqpu.errors import ModelFileError
 from vqpu.estimators._encoder import blank_ensemble
 from vqpu.estimators._evidence import FitEvidence
 from vqpu.estimators._reference import ColumnShares, Reference
+from vqpu.estimators._sizes import MAX_STEPS
 from vqpu.nn import Codebook, TableInputs
 from vqpu.priors._mixture import Cells, Interval
 from vqpu.priors._posterior import Posterior
@@ -89,7 +90,7 @@ def complete_older_model(model: VQKMeansClassifier) -> None:
     model : VQKMeansClassifier
     """
     if not hasattr(model, "max_steps_"):
-        model.max_steps_ = model.max_steps
+        model.max_steps_ = model.max_steps or MAX_STEPS
     if not hasattr(model, "alpha_interval_"):
         model.alpha_interval_ = (0.0, 1.0)
     is_network_of_vectors = isinstance(model.network_, VQNetwork) and len(model.input_shape_) == 1

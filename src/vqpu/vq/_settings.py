@@ -12,11 +12,12 @@ from vqpu.base._precision import resolve_precision
 from vqpu.base._seeding import choose_device
 from vqpu.base._source import ArraySource
 from vqpu.errors import ParameterError
-from vqpu.estimators._encoder import (
-    EncoderSpec,
+from vqpu.estimators._encoder import EncoderSpec, resolve_augmentation
+from vqpu.estimators._sizes import (
     count_members,
-    resolve_augmentation,
+    resolve_batch_size,
     resolve_dropout,
+    resolve_max_steps,
 )
 from vqpu.nn import Augmentation
 from vqpu.priors._mixture import Shares, ends_of, shares_between
@@ -74,9 +75,9 @@ def resolve_settings(model: VQKMeansClassifier, source: ArraySource) -> VQSettin
         model.codebook_size,
         model.vector_dim,
         resolve_augmentation(model.augment, source),
-        model.batch_size,
+        resolve_batch_size(model.batch_size, source),
         model.learning_rate,
-        model.max_steps,
+        resolve_max_steps(model.max_steps, model.max_epochs, source),
         model.max_epochs,
         model.patience,
         n_rounds if model.n_rounds is None else int(model.n_rounds),

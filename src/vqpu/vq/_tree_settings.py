@@ -10,7 +10,7 @@ import torch
 from vqpu.base._source import ArraySource
 from vqpu.base._sparse import SparseSource
 from vqpu.errors import InputError, ParameterError
-from vqpu.estimators._encoder import MEMBERS
+from vqpu.estimators._sizes import MEMBERS
 from vqpu.trees import GrowthSettings
 from vqpu.vq._variant import Variant
 
