@@ -1,4 +1,4 @@
-"""The constants of the expected accuracy and AUC, from the fits of the study that choose.
+"""The constants of the expected accuracy, recall and AUC, from the fits of the study that choose.
 
 ``python -m experiments.studies.doubt_expected`` prints them as ``vqpu/estimators/_expected.py``
 has them; no fit that judges is read.
@@ -14,8 +14,8 @@ from sklearn.linear_model import QuantileRegressor
 from experiments.item import Record
 from experiments.records import read_record
 from experiments.studies.doubt_cases import JUDGING
-from experiments.studies.doubt_summary import UNSPOILT, Floats, evidence_of
-from vqpu.estimators._expected import Terms, accuracy_terms, auc_terms
+from experiments.studies.doubt_summary import UNSPOILT, Floats, evidence_of, true_recall
+from vqpu.estimators._expected import Terms, accuracy_terms, auc_terms, recall_terms
 
 _DIGITS = 3
 _QUANTILES = {"LOW": 0.05, "HIGH": 0.95}
@@ -50,18 +50,16 @@ def fitted_constants(records: list[Record]) -> Constants:
         Fits that choose.
     """
     constants: Constants = {}
-    for name, of, terms_of in (
-        ("ACCURACY", "fit_accuracy", accuracy_terms),
-        ("AUC", "fit_auc", auc_terms),
+    unspoilt = [record.values for record in records if record.values["fault"] in UNSPOILT]
+    for name, truth_of, terms_of in (
+        ("ACCURACY", lambda values: values.get("fit_accuracy"), accuracy_terms),
+        ("RECALL", true_recall, recall_terms),
+        ("AUC", lambda values: values.get("fit_auc"), auc_terms),
     ):
-        own = [
-            record.values
-            for record in records
-            if of in record.values and record.values["fault"] in UNSPOILT
-        ]
-        terms = [terms_of(evidence_of(values["evidence"])) for values in own]
-        truth = np.array([values[of] for values in own])
-        fitted = _regressions(terms, truth)
+        truths = [truth_of(values) for values in unspoilt]
+        known = [pair for pair in zip(unspoilt, truths, strict=True) if pair[1] is not None]
+        terms = [terms_of(evidence_of(values["evidence"])) for values, _ in known]
+        fitted = _regressions(terms, np.array([truth for _, truth in known]))
         constants |= {f"{name}_{part}": value for part, value in fitted.items()}
     return constants
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from vqpu import VQKMeansClassifier, stack_pu
 from vqpu.errors import VqpuWarning
-from vqpu.estimators._findings import error_of_auc
+from vqpu.estimators._sample_findings import error_of_auc
 
 _N_FITS = 80
 

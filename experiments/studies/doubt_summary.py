@@ -18,8 +18,9 @@ from experiments.studies.doubt_limits import (
 )
 from experiments.summary import markdown_table
 from vqpu.estimators._evidence import FitEvidence
-from vqpu.estimators._expected import expected_accuracy, expected_auc
-from vqpu.estimators._findings import OK, findings_of_evidence, worst
+from vqpu.estimators._expected import expected_accuracy, expected_auc, expected_recall
+from vqpu.estimators._finding import OK, worst
+from vqpu.estimators._findings import findings_of_evidence
 from vqpu.priors._mixture import Cells, Interval
 
 BAD, GOOD = 0.10, 0.02  # points of balanced accuracy below the supervised model
@@ -28,6 +29,8 @@ TOLD = 0.6  # balanced accuracy of a supervised model that has learnt something
 UNSPOILT = ("none", "few-steps", "duplicates", "noise")
 _NEAR, _ROUNDING = 0.05, 1e-5
 _FEWEST_TO_RANK, _FEWEST_TO_LEARN = 3, 50
+# Near equal shares of both classes accuracies do not tell the recall; that of few is chance.
+_EVEN, _FEWEST_HIDDEN = 0.1, 20
 _FEW = 20  # labelled positives below which any fit must be doubted
 _ALARMED = 0.95  # of bad fits
 # What a user is told the cause may be; "indistinct" says that labels may be wrong, among others.
@@ -57,7 +60,14 @@ def plain_evidence(evidence: FitEvidence) -> dict[str, Any]:
         name: plain_interval(value) if isinstance(value, Interval) else value
         for name, value in evidence._asdict().items()
     }
-    for name in ("reference", "unlike_columns", "unlike_samples", "unlike_names", "n_labeled"):
+    for name in (
+        "reference",
+        "unlike_columns",
+        "unlike_samples",
+        "unlike_names",
+        "n_labeled",
+        "aimed",
+    ):
         del plain[name]  # no rule rests on them
     return plain | {"cells": [part.astype(int).tolist() for part in evidence.cells[1:]]}
 
@@ -143,6 +153,8 @@ def summary(records: list[Record]) -> str:
         + _two(judges, others, ("fault: causes that count", "fits", "named", "alarmed"), _causes)
         + "\n## Expected quality\n\n"
         + _two(judges, others, _QUALITY, _expected)
+        + "\n## Recall\n\nWhere nothing makes P another sample than the hidden positives.\n\n"
+        + _two(judges, others, _RECALL, _recalls)
         + "\n## Borders and calibration\n\n"
         + _two(judges, others, ("group", "fits", "points lost", "calibration error"), _borders)
         + _limits(judges, others)
@@ -152,6 +164,10 @@ def summary(records: list[Record]) -> str:
 Rows = list[list[str]]
 Floats = NDArray[np.float64]
 _QUALITY = ("of", "fits", "within .05", "rank correlation", "interval held", "median width")
+_RECALL = (
+    *("group", "fits", "labelled ones found", "hidden ones found", "expected of these"),
+    *("interval held", "median width"),
+)
 
 
 def _two(
@@ -274,6 +290,52 @@ def _expected(fits: list[Fit]) -> Rows:
         near = _near(np.column_stack([found] * 3), truth)
         rows.append(["accuracy, were alpha known", str(len(clean)), *near[:2], "-", "-"])
     return rows
+
+
+def _recalls(fits: list[Fit]) -> Rows:
+    """Return how many hidden positives are found, beside labelled ones and what is expected."""
+    told = [(fit, true_recall(fit.values)) for fit in fits if fit.fault in UNSPOILT]
+    known = [(fit, recall) for fit, recall in told if recall is not None]
+    groups = {
+        "all": known,
+        "30 labelled or fewer": [pair for pair in known if pair[0].evidence.n_positive <= 30],
+        "100 labelled or more": [pair for pair in known if pair[0].evidence.n_positive >= 100],
+    }
+    rows = []
+    for name, own in groups.items():
+        if len(own) >= _FEWEST_TO_RANK:
+            truth = np.array([recall for _, recall in own])
+            seen = np.mean([fit.evidence.recall for fit, _ in own])
+            expected = np.array([expected_recall(fit.evidence) for fit, _ in own])
+            shares = [
+                f"{100 * share:.0f} %" for share in (seen, truth.mean(), expected[:, 0].mean())
+            ]
+            rows.append([name, str(len(own)), *shares, *_near(expected, truth)[2:]])
+    return rows
+
+
+def true_recall(values: dict[str, Any]) -> float | None:
+    r"""Return the recall of hidden positives that both accuracies of a fit tell.
+
+    With recall r, specificity t and a share alpha of positives the accuracy is
+    :math:`\alpha r + (1 - \alpha) t` and the balanced one :math:`(r + t) / 2`.
+
+    Parameters
+    ----------
+    values : dict
+        Of a record.
+
+    Returns
+    -------
+    recall : float or None
+        None where they do not tell it.
+    """
+    alpha = values["true_alpha"]
+    is_even, n_hidden = abs(2 * alpha - 1) < _EVEN, alpha * values["n_unlabeled"]
+    if "fit_balanced_accuracy" not in values or is_even or n_hidden < _FEWEST_HIDDEN:
+        return None
+    missing = values["fit_accuracy"] - 2 * (1 - alpha) * values["fit_balanced_accuracy"]
+    return float(np.clip(missing / (2 * alpha - 1), 0, 1))
 
 
 def _if_alpha_were_known(fit: Fit) -> float:

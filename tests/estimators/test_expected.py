@@ -1,4 +1,4 @@
-"""Expected accuracy and AUC: by hand, and their constants against the records that chose them."""
+"""Expected accuracy, recall and AUC: by hand, and the constants against their records."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from experiments.studies.doubt_expected import choosing_records, fitted_constants
+from experiments.studies.doubt_summary import true_recall
 from tests.estimators.test_findings import GOOD
 from vqpu.estimators import _expected
-from vqpu.estimators._expected import expected_accuracy, expected_auc
+from vqpu.estimators._expected import expected_accuracy, expected_auc, expected_recall
 from vqpu.priors._mixture import Interval
 
 RECORDS = Path(__file__).resolve().parents[2] / "results" / "doubt"
@@ -20,6 +21,9 @@ BY_HAND = {
     "ACCURACY_SHIFT": (0.8, -0.7, -0.3),
     "ACCURACY_LOW": (-0.02, -0.4, -0.1, -0.5),
     "ACCURACY_HIGH": (0.01, 0.1, 0.2, 0.3),
+    "RECALL_SHIFT": (0.02, 0.2, -0.3),
+    "RECALL_LOW": (-0.05, -0.1, -1.0, 0.1),
+    "RECALL_HIGH": (0.03, 0.1, 0.5, -0.1),
     "AUC_SHIFT": (-0.2, 0.4, -0.1),
     "AUC_LOW": (-0.01, -0.5, -0.4),
     "AUC_HIGH": (0.02, 0.3, -0.1),
@@ -65,6 +69,25 @@ def test_expected_accuracy__one_member__as_if_it_agreed_as_is_usual() -> None:
     assert expected_accuracy(GOOD._replace(agreement=None)) == expected_accuracy(
         GOOD._replace(agreement=0.9)
     )
+
+
+@pytest.mark.usefixtures("constants_by_hand")
+def test_expected_recall__by_hand() -> None:
+    found = expected_recall(GOOD)  # alpha is .1 wide, members agree by .95
+    drawn = 192.5 / 205
+    value = drawn + 0.1 * (0.02 + 0.2 * drawn - 0.3 * 0.95)
+    assert found.value == pytest.approx(value)
+    assert found.low == pytest.approx(value - 0.05 - 0.1 * 0.1 - 1 / 200**0.5 + 0.1 * 0.05)
+    high = value + 0.03 + 0.1 * 0.1 + 0.5 / 200**0.5 - 0.1 * 0.05
+    assert found.high == pytest.approx(min(high, 1.0))
+
+
+def test_true_recall__from_both_accuracies() -> None:
+    # .8 of positives and .9 of negatives are right.
+    values = {"true_alpha": 0.3, "n_unlabeled": 100, "fit_balanced_accuracy": 0.85}
+    assert true_recall({**values, "fit_accuracy": 0.3 * 0.8 + 0.7 * 0.9}) == pytest.approx(0.8)
+    assert true_recall({**values, "fit_accuracy": 0.87, "n_unlabeled": 60}) is None
+    assert true_recall({**values, "fit_accuracy": 0.85, "true_alpha": 0.5}) is None
 
 
 @pytest.mark.usefixtures("constants_by_hand")

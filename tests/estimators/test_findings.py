@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from vqpu.estimators._evidence import FitEvidence, late_gain
-from vqpu.estimators._findings import Finding, findings_of_evidence, worst
+from vqpu.estimators._finding import Finding, worst
+from vqpu.estimators._findings import findings_of_evidence
 from vqpu.priors._mixture import Cells, Interval
 
 GOOD = FitEvidence(
@@ -214,6 +215,43 @@ def test_findings__alpha_given_and_not_contradicted__ok_however_wide() -> None:
     assert found.level == "ok"
     assert "do not contradict the 0.27 that was given" in found.sentence
     assert "--alpha" not in found.sentence
+
+
+def test_findings__aimed_at_another_share__the_data_keep_theirs() -> None:
+    aimed = GOOD.aimed_at(0.9, 3.0, called=0.65, recall=1.0)
+    found = {one.name: one for one in findings_of_evidence(aimed)}
+    assert (found["alpha"].level, found["alpha"].cause) == ("doubt", "contradicted-alpha")
+    assert "is 0.30 (0.25 to 0.35) by the data of the fit" in found["alpha"].sentence
+    assert found["quality"].value is not None
+    assert found["quality"].value < 0.7  # .65 are called positive, .3 are
+    (within,) = [
+        one
+        for one in findings_of_evidence(GOOD.aimed_at(0.33, 0.1, called=0.31, recall=0.95))
+        if one.name == "alpha"
+    ]
+    assert within.level == "ok"
+    assert "aimed at 0.33 afterwards, which they do not contradict" in within.sentence
+
+
+def test_findings__advice__not_what_was_done_already() -> None:
+    missed = GOOD._replace(recall=0.3)
+
+    def advice(given: tuple[float, float] | None, *, is_balanced: bool) -> str:
+        found = findings_of_evidence(missed, given=given, is_balanced=is_balanced)
+        return next(one.sentence for one in found if one.name == "recall")
+
+    everything = advice(None, is_balanced=False)
+    assert "--alpha" in everything
+    assert "decision=balanced" in everything
+    assert "--alpha" not in advice((0.3, 0.3), is_balanced=False)
+    assert "decision=balanced" not in advice(None, is_balanced=True)
+    assert advice((0.3, 0.3), is_balanced=True).endswith(
+        "missed. Rank instead of trusting the border."
+    )
+
+
+def test_findings__recall__says_what_to_expect_of_hidden_ones() -> None:
+    assert "are called positive, and of the hidden ones 0.9" in finding("recall").sentence
 
 
 def test_findings__not_told__alpha_and_recall_stand_on_nothing() -> None:

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from tests.support import fast_classifier
 from vqpu import VQKMeansClassifier, diagnose
 from vqpu.errors import CollapsedCodesError
-from vqpu.estimators._findings import Finding
+from vqpu.estimators._finding import Finding
 from vqpu.rivals import NaivePUClassifier
 
 Blobs = tuple[NDArray[np.float64], NDArray[np.int64]]

@@ -90,7 +90,7 @@ def test_alpha_check__by_hand() -> None:
 
 def test_changed_parameters__those_that_differ() -> None:
     found = changed_parameters({"max_steps": 60, "n_members": None, "encoder": {"callable": "a.b"}})
-    assert found == [("max_steps", "60", "4000"), ("encoder", "the function a.b", "auto")]
+    assert found == [("max_steps", "60", "none"), ("encoder", "the function a.b", "auto")]
 
 
 def test_stopping_curve__by_hand() -> None:

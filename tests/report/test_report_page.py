@@ -98,7 +98,7 @@ def test_page__says_what_the_model_says(kind: str, request: pytest.FixtureReques
         assert f'<section id="{part}">' in page
     for sentence in (f.sentence for f in vqpu.diagnose(model)):
         assert sentence.replace("'", "&#39;") in text
-    assert "<td>max_steps</td><td>60</td><td>4000</td>" in page
+    assert "<td>max_steps</td><td>60</td><td>none</td>" in page
 
 
 def test_page__pictures__three_galleries(pictures: Path) -> None:

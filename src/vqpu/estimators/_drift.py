@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from vqpu.base._source import ArraySource
 from vqpu.base.columns import ColumnPlan
 from vqpu.errors import InputError, ModelFileError
-from vqpu.estimators._findings import DOUBT, OK, Finding, column_names_of, shown
+from vqpu.estimators._finding import DOUBT, OK, Finding, shown
+from vqpu.estimators._findings import column_names_of
 from vqpu.estimators._reference import VERSION, ColumnShares, Floats, Reference, as_float32
 from vqpu.estimators._sampling import as_rows
 from vqpu.priors._mixture import fit_mixture_of_cells

@@ -75,6 +75,8 @@ class FitEvidence(NamedTuple):
         Names of these samples, files for instance, where they have some.
     n_labeled : int or None
         All labelled positives; None in models of before.
+    aimed : float or None
+        Share of positives that the model was aimed at after the fit; None: it was not.
     """
 
     n_positive: int
@@ -100,6 +102,7 @@ class FitEvidence(NamedTuple):
     unlike_samples: tuple[int, ...] = ()
     unlike_names: tuple[str, ...] = ()
     n_labeled: int | None = None
+    aimed: float | None = None
 
     def naming(self, names: Sequence[Any]) -> FitEvidence:
         """Return the same with names for examples.
@@ -112,7 +115,7 @@ class FitEvidence(NamedTuple):
         return self._replace(unlike_names=tuple(str(names[row]) for row in self.unlike_samples))
 
     def aimed_at(self, alpha: float, shift: float, *, called: float, recall: float) -> FitEvidence:
-        """Return the same for a population with a known share of positives.
+        """Return the same of a model aimed at another share of positives; these data keep theirs.
 
         Parameters
         ----------
@@ -124,7 +127,7 @@ class FitEvidence(NamedTuple):
             Shares of U and of labelled positives that are called positive then.
         """
         return self._replace(
-            alpha=Interval(alpha, alpha, alpha),
+            aimed=alpha,
             called=called,
             recall=recall,
             reference=None if self.reference is None else self.reference.shifted(shift),

@@ -1,10 +1,12 @@
-"""What accuracy and AUC to expect of a fit, with intervals that hold the truth in nine of ten fits.
+"""What accuracy, recall and AUC to expect of a fit, with intervals that hold nine of ten truths.
 
 Where alpha is known, the shares called positive give the accuracy. It never is, so what they imply
 is drawn towards what fits with such evidence turned out to have, the more the wider the interval of
-alpha. Ends lie further off where there are few labelled positives or members disagree. The
-constants are quantile regressions on the fits of results/doubt that choose;
-``experiments/studies/doubt_expected.py`` makes them, and a test compares.
+alpha. Ends lie further off where there are few labelled positives or members disagree. Hidden
+positives are found less often than labelled ones that a member had not seen: after the first round
+other members, which had seen them, have taught it. The constants are quantile regressions on the
+fits of results/doubt that choose; ``experiments/studies/doubt_expected.py`` makes them, and a test
+compares.
 """
 
 from __future__ import annotations
@@ -24,6 +26,10 @@ ACCURACY_SHIFT = (0.86, -0.828, -0.313)
 # Of its ends, from the value: 1, width of alpha, 1 / sqrt(labelled positives), 1 - agreement.
 ACCURACY_LOW = (0.015, -0.431, -0.134, -0.78)
 ACCURACY_HIGH = (0.096, 0.069, 0.027, 0.196)
+# The same of recall.
+RECALL_SHIFT = (0.027, 0.24, -0.346)
+RECALL_LOW = (-0.066, -0.03, -1.0, 0.163)
+RECALL_HIGH = (0.038, 0.047, 0.471, -0.05)
 # Of AUC: the width of the mixture's interval, how far the AUC against U says otherwise, and
 # 1 - agreement. Of its ends: 1, that width, 1 / sqrt(labelled positives).
 AUC_SHIFT = (-0.17, 0.384, -0.029)
@@ -57,6 +63,16 @@ def expected_accuracy(evidence: FitEvidence) -> Interval:
     return _expected(accuracy_terms(evidence), ACCURACY_SHIFT, ACCURACY_LOW, ACCURACY_HIGH)
 
 
+def expected_recall(evidence: FitEvidence) -> Interval:
+    """Return the share of hidden positives to expect among what is called positive.
+
+    Parameters
+    ----------
+    evidence : FitEvidence
+    """
+    return _expected(recall_terms(evidence), RECALL_SHIFT, RECALL_LOW, RECALL_HIGH)
+
+
 def expected_auc(evidence: FitEvidence) -> Interval:
     """Return the AUC to expect of the scores of U, positives against negatives.
 
@@ -71,22 +87,41 @@ def accuracy_terms(evidence: FitEvidence) -> Terms:
     r"""Return what the expected accuracy stands on.
 
     With a share c of U called positive and a recall r, a share :math:`\alpha (1 - r)` is missed
-    and :math:`c - \alpha r` wrongly called. The recall of few is drawn to 1/2.
+    and :math:`c - \alpha r` wrongly called.
 
     Parameters
     ----------
     evidence : FitEvidence
     """
-    n = evidence.n_positive
-    recall = (n * evidence.recall + _DRAWN_BY / 2) / (n + _DRAWN_BY)
+    recall = _drawn_recall(evidence)
     implied = _share(1 - evidence.called + evidence.alpha.value * (2 * recall - 1))
+    return _terms_of_share(implied, evidence)
+
+
+def recall_terms(evidence: FitEvidence) -> Terms:
+    """Return what the expected recall stands on.
+
+    Parameters
+    ----------
+    evidence : FitEvidence
+    """
+    return _terms_of_share(_drawn_recall(evidence), evidence)
+
+
+def _terms_of_share(implied: float, evidence: FitEvidence) -> Terms:
     agreement = _agreement(evidence)
     width = evidence.alpha.high - evidence.alpha.low
     return Terms(
         implied,
         (width, width * implied, width * agreement),
-        (1.0, width, 1 / math.sqrt(n), 1 - agreement),
+        (1.0, width, 1 / math.sqrt(evidence.n_positive), 1 - agreement),
     )
+
+
+def _drawn_recall(evidence: FitEvidence) -> float:
+    """Return the recall of labelled positives, that of few drawn to 1/2."""
+    n = evidence.n_positive
+    return (n * evidence.recall + _DRAWN_BY / 2) / (n + _DRAWN_BY)
 
 
 def auc_terms(evidence: FitEvidence) -> Terms:

@@ -6,23 +6,22 @@ and judged on a fourth (docs/results.md).
 
 from __future__ import annotations
 
-import math
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 from vqpu.errors import DoubtWarning
 from vqpu.estimators._evidence import FitEvidence
-from vqpu.estimators._expected import expected_accuracy, expected_auc
+from vqpu.estimators._expected import expected_accuracy, expected_auc, expected_recall
+from vqpu.estimators._finding import DOUBT, FAILED, OK, Finding, shown
+from vqpu.estimators._sample_findings import (
+    column_finding,
+    copies_finding,
+    error_of_auc,
+    likeness_finding,
+)
 from vqpu.priors._mixture import Interval, ends_of
 
-OK, DOUBT, FAILED = "ok", "doubt", "failed"
-SEVERITY = (OK, DOUBT, FAILED)
-
 _FEW_POSITIVES = 15
-_TELLS_ALONE, _AHEAD_OF_OTHERS = 0.97, 0.02
-_LIKE_NO_LEAK, _TOLD_BY_OTHERS = 0.6, 0.78
-_UNLIKE, _VERY_UNLIKE, _CHANCE = 0.68, 0.8, 0.45
-_MANY_TWINS = 0.3
 _HARDLY_TOLD = 0.55
 _CROSS_FITTED = 1.3  # times the error of an AUC: members of a fold err alike (doubt_noise.py)
 _NEARLY_ALL, _AGREED = 0.65, 0.9
@@ -33,47 +32,9 @@ _UNSTABLE = 0.5
 _LOW_ACCURACY = 0.4
 _MANY_ODD_LABELS, _WELL_TOLD = 0.25, 0.97
 _NEARLY_NONE = 0.025
-_FEWEST_ALIKE = 3
 _MUCH_LATE = 0.15
 _MORE_THAN_CALLED, _MORE_AT_LEAST = 1.5, 0.03
 _UNTOLD = ", but that stands on labelled positives being told from U, which is in doubt."
-
-
-class Finding(NamedTuple):
-    """What was seen of a fitted model, and what it means.
-
-    Attributes
-    ----------
-    name : str
-        What was looked at.
-    level : {"ok", "doubt", "failed"}
-    value : float or None
-        The number it rests on; None if it could not be had.
-    sentence : str
-        What was seen and, unless all is well, the likely cause and what to do.
-    cause : str or None
-        A name of the likely cause; None if all is well.
-    """
-
-    name: str
-    level: str
-    value: float | None
-    sentence: str
-    cause: str | None = None
-
-    def __str__(self) -> str:
-        return f"[{self.level}] {self.sentence}"
-
-
-def worst(findings: list[Finding]) -> Finding:
-    """Return the first of the most severe findings.
-
-    Parameters
-    ----------
-    findings : list of Finding
-        At least one.
-    """
-    return max(findings, key=lambda finding: SEVERITY.index(finding.level))
 
 
 def findings_of_fit(model: Any) -> list[Finding]:
@@ -92,7 +53,10 @@ def findings_of_fit(model: Any) -> list[Finding]:
         return [Finding("evidence", DOUBT, None, sentence, "no-evidence")]
     given = getattr(model, "alpha", None)
     return findings_of_evidence(
-        model.evidence_, column_names_of(model), None if given is None else ends_of(given)
+        model.evidence_,
+        column_names_of(model),
+        None if given is None else ends_of(given),
+        is_balanced=getattr(model.decision_rule_, "decision", None) == "balanced",
     )
 
 
@@ -127,6 +91,8 @@ def findings_of_evidence(
     evidence: FitEvidence,
     column_names: list[str] | None = None,
     given: tuple[float, float] | None = None,
+    *,
+    is_balanced: bool = False,
 ) -> list[Finding]:
     """Return what evidence says, how much there is of it first.
 
@@ -137,6 +103,8 @@ def findings_of_evidence(
         Of a table.
     given : tuple of float or None
         What the user said of alpha, its least and its largest value.
+    is_balanced : bool
+        Whether both classes count alike.
     """
     if not evidence.is_unseen:
         sentence = (
@@ -154,28 +122,16 @@ def findings_of_evidence(
         told,
         _quality(evidence, is_told=told.level == OK),
         _alpha(evidence, given, is_told=told.level == OK),
-        _recall(evidence, is_told=told.level == OK),
+        _recall(evidence, given, is_told=told.level == OK, is_balanced=is_balanced),
         _border(evidence),
-        _column(evidence, column_names),  # before what follows from it
-        _likeness(evidence, column_names),
-        _copies(evidence),
+        column_finding(evidence, column_names),  # before what follows from it
+        likeness_finding(evidence, column_names),
+        copies_finding(evidence),
         _labels(evidence),
         _members(evidence),
         _training(evidence),
     ]
     return [finding for finding in found if finding is not None]
-
-
-def shown(interval: Interval, digits: int = 2) -> str:
-    """Return an interval as text.
-
-    Parameters
-    ----------
-    interval : Interval
-    digits : int
-    """
-    value, low, high = interval
-    return f"{value:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
 def _quality(evidence: FitEvidence, *, is_told: bool) -> Finding:
@@ -236,6 +192,8 @@ def _told(evidence: FitEvidence) -> Finding:
 def _alpha(evidence: FitEvidence, given: tuple[float, float] | None, *, is_told: bool) -> Finding:
     alpha = evidence.alpha
     seen = f"alpha, the share of positives among the unlabelled samples, is {shown(alpha)}"
+    if evidence.aimed is not None:
+        return _aimed(evidence.aimed, alpha, seen)
     if given is not None and (given[1] < alpha.low or given[0] > alpha.high):
         advice = (
             f" by these data, but {_ends(given)} was given. One of the two is wrong: labelled "
@@ -272,14 +230,32 @@ def _alpha(evidence: FitEvidence, given: tuple[float, float] | None, *, is_told:
     return Finding("alpha", OK, alpha.value, seen + ", with 90 % confidence.")
 
 
+def _aimed(aimed: float, alpha: Interval, seen: str) -> Finding:
+    sentence = f"{seen} by the data of the fit; the model was aimed at {aimed:g} afterwards"
+    if alpha.low <= aimed <= alpha.high:
+        return Finding("alpha", OK, alpha.value, sentence + ", which they do not contradict.")
+    advice = (
+        ". For another population that may be right, and then nothing here speaks of it; for these "
+        "data it contradicts them."
+    )
+    return Finding("alpha", DOUBT, alpha.value, sentence + advice, "contradicted-alpha")
+
+
 def _ends(given: tuple[float, float]) -> str:
     return f"{given[0]:g}" if given[0] == given[1] else f"{given[0]:g} to {given[1]:g}"
 
 
-def _recall(evidence: FitEvidence, *, is_told: bool) -> Finding:
+def _recall(
+    evidence: FitEvidence,
+    given: tuple[float, float] | None,
+    *,
+    is_told: bool,
+    is_balanced: bool,
+) -> Finding:
     value = evidence.recall
     sentence = (
-        f"{value:.0%} of the labelled positives that members had not seen are called positive"
+        f"{value:.0%} of the labelled positives that members had not seen are called positive, and "
+        f"of the hidden ones {shown(expected_recall(evidence))} may be"
     )
     # Of rare positives the best border misses many.
     fewest = _FEW_FOUND_OF_RARE if evidence.alpha.value < _RARE else _FEW_FOUND
@@ -287,12 +263,16 @@ def _recall(evidence: FitEvidence, *, is_told: bool) -> Finding:
         return Finding("recall", DOUBT, value, f"{sentence}{_UNTOLD}", "indistinct")
     if value >= fewest:
         return Finding("recall", OK, value, sentence + ".")
-    advice = (
-        ": many positives are missed. Rank instead of trusting the border, say what you know of "
-        "alpha (alpha, --alpha), or let both classes count alike (decision='balanced', --set "
-        "decision=balanced)."
-    )
-    return Finding("recall", DOUBT, value, sentence + advice, "missed")
+    advice = ["rank instead of trusting the border"]
+    if given is None and evidence.aimed is None:
+        advice += ["say what you know of alpha (alpha, --alpha)"]
+    if not is_balanced:
+        advice += [
+            "let both classes count alike (decision='balanced', --set decision=balanced)",
+        ]
+    listed = ", or ".join(advice)
+    missed = f": many positives are missed. {listed[0].upper()}{listed[1:]}."
+    return Finding("recall", DOUBT, value, sentence + missed, "missed")
 
 
 def _border(evidence: FitEvidence) -> Finding | None:
@@ -307,96 +287,6 @@ def _border(evidence: FitEvidence) -> Finding | None:
         "hidden ones seem to have. Rank instead of trusting the border or the probabilities."
     )
     return Finding("border", DOUBT, called, sentence, "contradicted-border")
-
-
-def _likeness(evidence: FitEvidence, names: list[str] | None) -> Finding | None:
-    value = evidence.likeness
-    if value is None:
-        return None
-    n_alike = max(evidence.alpha.value * evidence.n_unlabeled, _FEWEST_ALIKE)
-    error = error_of_auc(evidence.n_positive, n_alike)
-    sentence = (
-        f"Labelled positives are told from the unlabelled samples called positive with AUC "
-        f"{value:.2f}"
-    )
-    if value <= max(_UNLIKE, 0.5 + 2 * error):
-        chance = " (1/2 is chance)" if value < _CHANCE else ""
-        return Finding("likeness", OK, value, f"{sentence}{chance}: by this they look alike.")
-    advice = (
-        f": they differ{_where(evidence, names)}. Either U holds no positives, or P was collected "
-        "in another way (another source, year or device), or the labelled positives are a biased "
-        f"sample of all.{_such_as(evidence)}"
-    )
-    level = FAILED if value > max(_VERY_UNLIKE, 0.5 + 3 * error) else DOUBT
-    return Finding("likeness", level, value, sentence + advice, "shift")
-
-
-def _where(evidence: FitEvidence, names: list[str] | None) -> str:
-    """Name the columns in which both sets of positives differ most."""
-    columns = [_name(column, names) for column in evidence.unlike_columns]
-    return f", most in {_listed(columns)}" if columns else ""
-
-
-def _such_as(evidence: FitEvidence) -> str:
-    """Name samples to look at."""
-    if evidence.unlike_names:
-        return f" Look at {_listed(list(evidence.unlike_names))}, the least like them."
-    if evidence.unlike_samples:
-        rows = _listed([str(row) for row in evidence.unlike_samples])
-        return f" Look at the samples {rows} of X, the least like them."
-    return ""
-
-
-def _name(column: int, names: list[str] | None) -> str:
-    return f"column {column}" if names is None else repr(names[column])
-
-
-def _listed(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def error_of_auc(n_first: float, n_second: float) -> float:
-    """Return the standard error of an AUC of 1/2 (Hanley and McNeil 1982).
-
-    Parameters
-    ----------
-    n_first, n_second : float
-        Independent scores of both kinds.
-    """
-    return math.sqrt((1 / n_first + 1 / n_second) / 12)
-
-
-def _column(evidence: FitEvidence, names: list[str] | None) -> Finding | None:
-    if evidence.column is None:
-        return None
-    best, other = evidence.column_auc, evidence.other_column_auc
-    name = _name(evidence.column, names)
-    sentence = (
-        f"No single column tells labelled from unlabelled (the best, {name}, has AUC {best:.2f})"
-    )
-    # What makes a positive is in the hidden ones too, what was told only of P is not; and it is
-    # seen in other columns as well, unless chance made the unlabelled samples that look alike.
-    is_alike = evidence.likeness is not None and evidence.likeness < _LIKE_NO_LEAK
-    is_shared = is_alike and other >= _TOLD_BY_OTHERS
-    if best < _TELLS_ALONE or best - other < _AHEAD_OF_OTHERS or is_shared:
-        return Finding("column", OK, best, sentence + ".")
-    sentence = (
-        f"{name} alone tells labelled from unlabelled samples with AUC {best:.2f}: it may be a "
-        "number of rows or be filled in by those who labelled. Leave it out unless it is what "
-        "makes a positive."
-    )
-    return Finding("column", FAILED, best, sentence, "leak")
-
-
-def _copies(evidence: FitEvidence) -> Finding:
-    value = evidence.twins
-    if value < _MANY_TWINS:
-        return Finding("copies", OK, value, "Few labelled positives have a copy in U.")
-    sentence = (
-        f"{value:.0%} of the labelled positives have an exact copy among the unlabelled samples: "
-        "take the labelled ones out of U, or scores of held-out samples are too good."
-    )
-    return Finding("copies", DOUBT, value, sentence, "duplicates")
 
 
 def _labels(evidence: FitEvidence) -> Finding | None:
@@ -432,7 +322,11 @@ def _training(evidence: FitEvidence) -> Finding | None:
     if value is None:
         return None
     if value <= _MUCH_LATE:
-        return Finding("training", OK, value, "Training had come to its end when it stopped.")
+        sentence = (
+            f"{value:.0%} of what the stopping signal gained came in the last third of training, "
+            "which was near its end."
+        )
+        return Finding("training", OK, value, sentence)
     sentence = (
         f"{value:.0%} of what the stopping signal gained came in the last third of training, or "
         "there were fewer than three checks: it ended too early. Raise max_steps, max_epochs or "

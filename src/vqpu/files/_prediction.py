@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vqpu.estimators._drift import watch_drift
-from vqpu.estimators._findings import Finding
+from vqpu.estimators._finding import Finding
 from vqpu.files import Notes
 from vqpu.files._engine import Engine, Reading, score_here
 from vqpu.files._input_streams import WHOLE, Shard

@@ -13,7 +13,7 @@ import numpy as np
 from vqpu.base._parameters import check_integer
 from vqpu.errors import InputError, UsageError
 from vqpu.estimators._drift import watch_drift
-from vqpu.estimators._findings import Finding
+from vqpu.estimators._finding import Finding
 from vqpu.files import Notes, iter_images, read_label_file
 from vqpu.files._engine import Engine, Reading, score_here
 from vqpu.files._input_format import InputFormat

@@ -118,7 +118,7 @@ def fit_settings(config: Path | None, options: dict[str, Any]) -> FitSettings:
 
 
 def parse_assignments(assignments: list[str], known: Sequence[str] | None = None) -> dict[str, Any]:
-    """Read ``name=value`` pairs; values are TOML, and bare words are text.
+    """Read ``name=value`` pairs; values are TOML or None, and bare words are text.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ def parse_assignments(assignments: list[str], known: Sequence[str] | None = None
 
     Examples
     --------
-    >>> parse_assignments(["max_steps=500", "augment=none", "dropout=0.1"])
-    {'max_steps': 500, 'augment': 'none', 'dropout': 0.1}
+    >>> parse_assignments(["max_steps=500", "augment=none", "batch_size=None"])
+    {'max_steps': 500, 'augment': 'none', 'batch_size': None}
     """
     parsed: dict[str, Any] = {}
     for assignment in assignments:
@@ -143,7 +143,7 @@ def parse_assignments(assignments: list[str], known: Sequence[str] | None = None
         try:
             parsed[name] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
-            parsed[name] = value
+            parsed[name] = None if value == "None" else value  # as the parameters' pages have it
     return parsed
 
 

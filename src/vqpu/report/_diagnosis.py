@@ -20,7 +20,8 @@ from vqpu.base._parameters import check_integer, draw_seed
 from vqpu.errors import CollapsedCodesError, InputError, InputTypeError
 from vqpu.estimators._classifier import PUClassifier
 from vqpu.estimators._drift import watch_drift
-from vqpu.estimators._findings import DOUBT, FAILED, OK, Finding, findings_of_fit, worst
+from vqpu.estimators._finding import DOUBT, FAILED, OK, Finding, worst
+from vqpu.estimators._findings import findings_of_fit
 from vqpu.estimators._validation import check_prediction_data
 from vqpu.vq._classifier import VQKMeansClassifier
 

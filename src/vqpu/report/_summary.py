@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from vqpu.estimators._findings import DOUBT, FAILED, OK
+from vqpu.estimators._finding import DOUBT, FAILED, OK
 from vqpu.persistence._saving import plain_parameters
 from vqpu.report._reported_model import ReportedModel
 from vqpu.report._training_sample import findings_of
