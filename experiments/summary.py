@@ -267,10 +267,18 @@ def _sizes(configs: Iterable[Config]) -> str:
         if usual.setdefault(config["task"], size) != size:
             own[config["task"], config["row"]] = size
     return "; ".join(
-        f"{task}: {size}"
-        + "".join(f" ({row}: {of})" for (on, row), of in own.items() if on == task)
+        f"{task}: {size}" + _own_sizes({row: of for (on, row), of in own.items() if on == task})
         for task, size in usual.items()
     )
+
+
+def _own_sizes(sizes: Mapping[str, str]) -> str:
+    found = ""
+    for size in dict.fromkeys(sizes.values()):
+        rows = [row for row, of in sizes.items() if of == size]
+        names = ", ".join(rows) if len(rows) < 4 else f"{rows[0]} and {len(rows) - 1} rows like it"
+        found += f" ({names}: {size})"
+    return found
 
 
 def draw_points(axes: Any, names: Sequence[str], found: Mapping[str, Cell]) -> None:

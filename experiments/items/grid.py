@@ -17,7 +17,7 @@ from experiments.reduced import REDUCED_METHODS, check_reduced, run_reduced
 from experiments.variants import pooled_encoder, varied_codebook
 from vqpu.errors import InputError
 
-_STRICT = ConfigDict(extra="forbid", frozen=True)
+STRICT = ConfigDict(extra="forbid", frozen=True)
 
 
 class TaskSettings(BaseModel):
@@ -30,7 +30,7 @@ class TaskSettings(BaseModel):
         Side of photographs in pixels; None takes the task's own.
     """
 
-    model_config = _STRICT
+    model_config = STRICT
 
     n_positive: int = Field(ge=1)
     n_unlabeled: int = Field(ge=1)
@@ -56,7 +56,7 @@ class MethodSettings(BaseModel):
         The tasks of this row, with sizes of its own; None takes the item's.
     """
 
-    model_config = _STRICT
+    model_config = STRICT
 
     method: str
     parameters: dict[str, Any] = {}

@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from experiments.item import Config, Item, Record, Row, Summary
-from experiments.items.grid import GridSettings, check_cell, expand_grid, run_cell
+from experiments.items.grid import (
+    STRICT,
+    GridSettings,
+    TaskSettings,
+    check_cell,
+    expand_grid,
+    run_cell,
+)
 from experiments.summary import (
     Cell,
     as_printed,
@@ -30,11 +37,29 @@ _NOTES = """
 The number after a row's name is the mean a of the positives' target. Every row is the default with
 this change alone, all with the paper's nearest centre as the decision; rows whose name begins with
 "paper-" are the text to the letter with this change alone: a VQ-VAE's encoder without batch norm,
-targets that move with the codes, no averaging, Adam at 1e-4. "5 largest distances" is the paper's
-measure on the checks' sample of the test set, "chosen check" the answer on the whole of it.
+targets that move with the codes, no averaging, Adam at 1e-4, and smaller images. "5 largest
+distances" is the paper's measure on the checks' sample of the test set, "chosen check" the answer
+on the whole of it.
 "constant" and "distribution" without a number are over all a, as in the paper. "collapsed": all
 samples got the same codes.
 """
+
+
+class FormSettings(BaseModel):
+    """Another form of the method, in which every row is made again.
+
+    Attributes
+    ----------
+    parameters : dict
+        What it changes; a row's own change is over it.
+    tasks : dict of TaskSettings or None
+        Sizes of its own; None takes the item's.
+    """
+
+    model_config = STRICT
+
+    parameters: dict[str, Any]
+    tasks: dict[str, TaskSettings] | None = None
 
 
 class Table3Settings(GridSettings):
@@ -42,21 +67,20 @@ class Table3Settings(GridSettings):
 
     Attributes
     ----------
-    forms : dict of dict
-        Other forms of the method in which every row is made again: the parameters that each
-        changes, by its name.
+    forms : dict of FormSettings
+        By the beginning of their rows' names.
     """
 
-    forms: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    forms: dict[str, FormSettings] = Field(default_factory=dict)
 
 
 def expand(settings: Table3Settings) -> dict[str, Config]:
     """Return a run for every row and seed, of the default and of every other form."""
     runs = expand_grid(settings)
-    for form, changes in settings.forms.items():
+    for form, own in settings.forms.items():
         methods = {
             f"{form}-{name}": method.model_copy(
-                update={"parameters": {**changes, **method.parameters}}
+                update={"parameters": {**own.parameters, **method.parameters}, "tasks": own.tasks}
             )
             for name, method in settings.methods.items()
         }

@@ -69,13 +69,13 @@ class _Clock:
         self._first: tuple[int, float] | None = None
 
     def time_left(self, step: int) -> str:
-        """Return the longest time that training may still take, in words; empty if unknown."""
+        """Return the longest time left, in words; empty if unknown or under a second."""
         now = time.monotonic()
         first_step, started = self._first = self._first or (step, now)
         if step >= self.max_steps or step == first_step:
             return ""
         seconds = (self.max_steps - step) * (now - started) / (step - first_step)
-        return f", at most {_duration(seconds)} left"
+        return f", at most {_duration(seconds)} left" if seconds >= 1 else ""
 
 
 def _duration(seconds: float) -> str:
