@@ -65,5 +65,5 @@ for finding in diagnose(model):
 
 # %%
 # **Take from it.** Two arrays in, a probability for each unlabelled sample out, and with it an
-# estimate of how many positives are hidden. With the defaults (five networks, two rounds, up to
-# 4,000 steps) the same fit is better and takes a few minutes.
+# estimate of how many positives are hidden. With the defaults (five networks, two rounds, as many
+# steps as images) the same fit is better and takes about a minute.

@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from experiments.item import Config, Item, ItemSettings, RunResult
 from experiments.judged import run_judged
@@ -97,6 +97,14 @@ class GridSettings(ItemSettings):
     scenarios: tuple[Literal["case-control", "single-set"], ...] = ("case-control",)
     thin_test: bool = False
     n_judged: int = Field(ge=1)
+
+    @model_validator(mode="after")
+    def _check_own_tasks(self) -> Self:
+        for name, method in self.methods.items():
+            for task in method.tasks or ():
+                if task not in self.tasks:
+                    raise ValueError(f"{name} has a task {task!r} that the item has not")
+        return self
 
     def with_seeds(self, seeds: tuple[int, ...]) -> Self:
         """Return the same settings with other seeds, for every method."""

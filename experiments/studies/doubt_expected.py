@@ -7,6 +7,7 @@ has them; no fit that judges is read.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from sklearn.linear_model import QuantileRegressor
@@ -14,7 +15,7 @@ from sklearn.linear_model import QuantileRegressor
 from experiments.item import Record
 from experiments.records import read_record
 from experiments.studies.doubt_cases import JUDGING
-from experiments.studies.doubt_summary import UNSPOILT, Floats, evidence_of, true_recall
+from experiments.studies.doubt_summary import TAUGHT, UNSPOILT, Floats, evidence_of, true_recall
 from vqpu.estimators._expected import Terms, accuracy_terms, auc_terms, recall_terms
 
 _DIGITS = 3
@@ -53,7 +54,7 @@ def fitted_constants(records: list[Record]) -> Constants:
     unspoilt = [record.values for record in records if record.values["fault"] in UNSPOILT]
     for name, truth_of, terms_of in (
         ("ACCURACY", lambda values: values.get("fit_accuracy"), accuracy_terms),
-        ("RECALL", true_recall, recall_terms),
+        ("RECALL", _recall_if_taught, recall_terms),
         ("AUC", lambda values: values.get("fit_auc"), auc_terms),
     ):
         truths = [truth_of(values) for values in unspoilt]
@@ -62,6 +63,10 @@ def fitted_constants(records: list[Record]) -> Constants:
         fitted = _regressions(terms, np.array([truth for _, truth in known]))
         constants |= {f"{name}_{part}": value for part, value in fitted.items()}
     return constants
+
+
+def _recall_if_taught(values: dict[str, Any]) -> float | None:
+    return true_recall(values) if values["method"] in TAUGHT else None
 
 
 def _regressions(terms: list[Terms], truth: Floats) -> Constants:

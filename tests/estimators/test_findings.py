@@ -231,6 +231,9 @@ def test_findings__aimed_at_another_share__the_data_keep_theirs() -> None:
     ]
     assert within.level == "ok"
     assert "aimed at 0.33 afterwards, which they do not contradict" in within.sentence
+    noise = GOOD._replace(proxy_auc=0.48).aimed_at(0.33, 0.1, called=0.31, recall=0.95)
+    (untold,) = [one for one in findings_of_evidence(noise) if one.name == "alpha"]
+    assert (untold.level, untold.cause) == ("doubt", "indistinct")
 
 
 def test_findings__advice__not_what_was_done_already() -> None:
@@ -250,8 +253,12 @@ def test_findings__advice__not_what_was_done_already() -> None:
     )
 
 
-def test_findings__recall__says_what_to_expect_of_hidden_ones() -> None:
-    assert "are called positive, and of the hidden ones 0.9" in finding("recall").sentence
+def test_findings__recall__says_what_to_expect_of_hidden_ones_if_members_were_taught() -> None:
+    assert "hidden" not in finding("recall").sentence
+    found = finding("recall", is_taught=True)
+    assert "; of the hidden ones, 9" in found.sentence
+    assert "with 90 % confidence)." in found.sentence
+    assert found.value == GOOD.recall
 
 
 def test_findings__not_told__alpha_and_recall_stand_on_nothing() -> None:

@@ -156,6 +156,12 @@ BAD_SETTINGS = [
     ("alpha", "alphas = [0.5]", "alphas = [1.5]", "alphas cannot be used: .* less than 1"),
     ("no seed", "n_judged = 50", "n_judged = 50\nseeds = []", "seeds in .*cannot be used"),
     ("seed", "n_judged = 50", "n_judged = 50\nseeds = [-1]", "seeds cannot be used"),
+    (
+        "own task",
+        "methods.tedn-double.parameters = { n_members = 1, max_steps = 16 }",
+        "methods.tedn-double.tasks.digits = { n_positive = 40, n_unlabeled = 80 }",
+        "tedn-double has a task 'digits' that the item has not",
+    ),
     ("twice", "n_judged = 50", "n_judged = 50\nseeds = [1, 1]", "seeds must differ"),
 ]
 # Found out only when the runs are made from the settings, but before the first of them is.

@@ -144,6 +144,8 @@ def test_batches_and_steps__grow_with_the_number_of_images_alone() -> None:
     assert [resolve_max_steps(None, None, images(n)) for n in (30, 900, 3_000, 7_700)] == [
         250, 900, 3_000, 4_000,
     ]  # fmt: skip
+    # Up to eight processes take equal parts of both halves.
+    assert all(resolve_batch_size(None, images(n)) % 16 == 0 for n in range(30, 4_000, 10))
     assert resolve_batch_size(None, rows(30)) == 128
     assert resolve_max_steps(None, None, rows(30)) == 4_000
 

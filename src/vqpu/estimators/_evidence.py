@@ -77,6 +77,9 @@ class FitEvidence(NamedTuple):
         All labelled positives; None in models of before.
     aimed : float or None
         Share of positives that the model was aimed at after the fit; None: it was not.
+    is_taught : bool
+        Whether, in rounds after the first, members that had seen a label taught the one that had
+        not.
     """
 
     n_positive: int
@@ -103,6 +106,7 @@ class FitEvidence(NamedTuple):
     unlike_names: tuple[str, ...] = ()
     n_labeled: int | None = None
     aimed: float | None = None
+    is_taught: bool = False
 
     def naming(self, names: Sequence[Any]) -> FitEvidence:
         """Return the same with names for examples.

@@ -193,7 +193,7 @@ def _alpha(evidence: FitEvidence, given: tuple[float, float] | None, *, is_told:
     alpha = evidence.alpha
     seen = f"alpha, the share of positives among the unlabelled samples, is {shown(alpha)}"
     if evidence.aimed is not None:
-        return _aimed(evidence.aimed, alpha, seen)
+        return _aimed(evidence.aimed, alpha, seen, is_told=is_told)
     if given is not None and (given[1] < alpha.low or given[0] > alpha.high):
         advice = (
             f" by these data, but {_ends(given)} was given. One of the two is wrong: labelled "
@@ -230,8 +230,10 @@ def _alpha(evidence: FitEvidence, given: tuple[float, float] | None, *, is_told:
     return Finding("alpha", OK, alpha.value, seen + ", with 90 % confidence.")
 
 
-def _aimed(aimed: float, alpha: Interval, seen: str) -> Finding:
+def _aimed(aimed: float, alpha: Interval, seen: str, *, is_told: bool) -> Finding:
     sentence = f"{seen} by the data of the fit; the model was aimed at {aimed:g} afterwards"
+    if not is_told:
+        return Finding("alpha", DOUBT, alpha.value, sentence + _UNTOLD, "indistinct")
     if alpha.low <= aimed <= alpha.high:
         return Finding("alpha", OK, alpha.value, sentence + ", which they do not contradict.")
     advice = (
@@ -254,9 +256,14 @@ def _recall(
 ) -> Finding:
     value = evidence.recall
     sentence = (
-        f"{value:.0%} of the labelled positives that members had not seen are called positive, and "
-        f"of the hidden ones {shown(expected_recall(evidence))} may be"
+        f"{value:.0%} of the labelled positives that members had not seen are called positive"
     )
+    if evidence.is_taught:  # by members that had seen them
+        hidden = expected_recall(evidence)
+        sentence += (
+            f"; of the hidden ones, {hidden.value:.0%} is to be expected ({hidden.low:.0%} to "
+            f"{hidden.high:.0%}, with 90 % confidence)"
+        )
     # Of rare positives the best border misses many.
     fewest = _FEW_FOUND_OF_RARE if evidence.alpha.value < _RARE else _FEW_FOUND
     if value >= fewest and not is_told:
@@ -323,8 +330,8 @@ def _training(evidence: FitEvidence) -> Finding | None:
         return None
     if value <= _MUCH_LATE:
         sentence = (
-            f"{value:.0%} of what the stopping signal gained came in the last third of training, "
-            "which was near its end."
+            f"Training was near its end: {value:.0%} of what the stopping signal gained came in "
+            "its last third."
         )
         return Finding("training", OK, value, sentence)
     sentence = (

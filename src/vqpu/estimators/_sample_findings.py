@@ -18,6 +18,14 @@ _FEWEST_ALIKE = 3
 
 
 def likeness_finding(evidence: FitEvidence, names: list[str] | None) -> Finding | None:
+    """Say if labelled positives look like the unlabelled samples called positive.
+
+    Parameters
+    ----------
+    evidence : FitEvidence
+    names : list of str or None
+        Of the columns of a table.
+    """
     value = evidence.likeness
     if value is None:
         return None
@@ -75,6 +83,14 @@ def error_of_auc(n_first: float, n_second: float) -> float:
 
 
 def column_finding(evidence: FitEvidence, names: list[str] | None) -> Finding | None:
+    """Say if one column alone tells labelled from unlabelled samples.
+
+    Parameters
+    ----------
+    evidence : FitEvidence
+    names : list of str or None
+        Of the columns of a table.
+    """
     if evidence.column is None:
         return None
     best, other = evidence.column_auc, evidence.other_column_auc
@@ -97,6 +113,12 @@ def column_finding(evidence: FitEvidence, names: list[str] | None) -> Finding | 
 
 
 def copies_finding(evidence: FitEvidence) -> Finding:
+    """Say if labelled positives are in U too.
+
+    Parameters
+    ----------
+    evidence : FitEvidence
+    """
     value = evidence.twins
     if value < _MANY_TWINS:
         return Finding("copies", OK, value, "Few labelled positives have a copy in U.")

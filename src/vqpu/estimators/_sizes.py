@@ -20,6 +20,7 @@ _IMAGES, _VECTORS, _MEMBERS_OF_VECTORS = (1_000, 6_000), (1_000, 9_000), (10_000
 # Many small batches teach more than few large ones of the same images, where images are few.
 _IMAGES_OF_SMALL_BATCHES = (1_000, 3_000)
 _BATCH_SIZES = (128, 32)  # with many images and with few
+_WHOLE_PARTS = 16  # two halves for up to eight processes
 MAX_STEPS, _FEWEST_STEPS = 4_000, 250
 
 
@@ -53,7 +54,7 @@ def resolve_dropout(dropout: float | None, source: ArraySource) -> float:
 
 
 def resolve_batch_size(batch_size: int | None, source: ArraySource) -> int:
-    """Resolve ``batch_size``: smaller for few images; an even number, a half for each set.
+    """Resolve ``batch_size``: smaller for few images, a multiple of 16 then.
 
     Parameters
     ----------
@@ -66,7 +67,8 @@ def resolve_batch_size(batch_size: int | None, source: ArraySource) -> int:
     if not source.is_image:
         return many
     scarcity = _scarcity(len(source), *_IMAGES_OF_SMALL_BATCHES)
-    return 2 * round(many / 2 * math.pow(few / many, scarcity))
+    found = many * math.pow(few / many, scarcity)
+    return _WHOLE_PARTS * round(found / _WHOLE_PARTS)
 
 
 def resolve_max_steps(max_steps: int | None, max_epochs: int | None, source: ArraySource) -> int:

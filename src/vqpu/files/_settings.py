@@ -118,7 +118,7 @@ def fit_settings(config: Path | None, options: dict[str, Any]) -> FitSettings:
 
 
 def parse_assignments(assignments: list[str], known: Sequence[str] | None = None) -> dict[str, Any]:
-    """Read ``name=value`` pairs; values are TOML or None, and bare words are text.
+    """Read ``name=value`` pairs; values are TOML, bare words text; a parameter may be None.
 
     Parameters
     ----------
@@ -143,7 +143,8 @@ def parse_assignments(assignments: list[str], known: Sequence[str] | None = None
         try:
             parsed[name] = tomllib.loads(f"value = {value}")["value"]
         except tomllib.TOMLDecodeError:
-            parsed[name] = None if value == "None" else value  # as the parameters' pages have it
+            is_unset = value == "None" and name not in FitSettings.model_fields  # may be a label
+            parsed[name] = None if is_unset else value
     return parsed
 
 

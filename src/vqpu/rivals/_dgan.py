@@ -62,7 +62,9 @@ class DGANClassifier(GANClassifier):
         Bound on its passes over the labelled positives, if any.
     patience : int, default=20
         Checks of the second stage without improvement after which it stops.
-    n_vectors, vector_dim, dropout, augment, batch_size, optimizer, schedule
+    batch_size : int, default=128
+        Half labelled positives, half unlabelled samples; as many are generated.
+    n_vectors, vector_dim, dropout, augment, optimizer, schedule
     weight_average, check_every, holdout, random_state, device, verbose
         As in :class:`vqpu.VQKMeansClassifier`, of the second stage's classifier; batches and
         augmentation serve the first stage too.

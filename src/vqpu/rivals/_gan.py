@@ -254,6 +254,8 @@ class GANClassifier(NetworkClassifier):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_integer("batch_size", self.batch_size, 2)
+        check_integer("max_steps", self.max_steps, 1)
         check_integer("latent_dim", self.latent_dim, 1)
         check_real("gan_learning_rate", self.gan_learning_rate, 0, open_low=True)
         check_real("noise", self.noise, 0, optional=True)

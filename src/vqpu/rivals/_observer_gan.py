@@ -60,7 +60,9 @@ class ObserverGANClassifier(GANClassifier):
     holdout : float, default=0.15
         Share of both sets that is never trained on. ``history_`` judges the observer on it;
         nothing is chosen by it.
-    n_vectors, vector_dim, dropout, augment, batch_size, optimizer, schedule
+    batch_size : int, default=128
+        Half labelled positives, half unlabelled samples; as many are generated.
+    n_vectors, vector_dim, dropout, augment, optimizer, schedule
     weight_average, max_epochs, check_every, random_state, device, verbose
         As in :class:`vqpu.VQKMeansClassifier`, of the observer. A batch is half labelled positives
         and half unlabelled samples, with as many generated ones.

@@ -35,7 +35,8 @@ def evidence_of_rounds(
         context.split.keeps_apart,
         int(context.split.is_positive.sum()),
     )
-    return gather_evidence(context.source, scored)
+    is_taught = len(rounds) > 1 and context.split.n_members > 1
+    return gather_evidence(context.source, scored)._replace(is_taught=is_taught)
 
 
 def _last_signal(history: History, name: str) -> NDArray[np.float64]:

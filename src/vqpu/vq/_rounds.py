@@ -349,7 +349,8 @@ def _conclude(
         known = np.flatnonzero(split.known.is_negative)
         negative = encode_together(context, network.encode, known)
         # A review empties a part of U: what is left says nothing of the share before it.
-        share_before = share_of if settings.shares is not None else _best_bin
+        is_emptied = split.known.is_confirmed is not None and settings.shares is None
+        share_before = _best_bin if is_emptied else share_of
         rule = fit_known_rule(decision, clusters, every, negative, share_before)
     return FitResult(
         training,

@@ -52,7 +52,7 @@ class VQSettings(NamedTuple):
 
 
 def resolve_settings(model: VQKMeansClassifier, source: ArraySource) -> VQSettings:
-    """Resolve what depends on the data: encoder, members, dropout, augmentation, rounds.
+    """Resolve what depends on the data: encoder, members, batches, steps, augmentation, rounds.
 
     Parameters
     ----------
