@@ -2,7 +2,7 @@
 
 For digits, the four image sets at small sizes and three tables, at alpha .2, .5 and .8, one
 long training is judged at every check, by both decision rules, on the hidden labels of U; never on
-a test split. The naive classifier and the supervised oracle stand beside it.
+a test split.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import numpy as np
 from experiments.item import Config, Record, Row, RunResult, Seeds, study
 from experiments.judged import RAISED_BY_TRIED, run_method
 from experiments.problems import check_task, draw_problem
-from experiments.studies.accuracy import METHODS
 from experiments.summary import markdown_table
 from vqpu.training import SIGNALS, StoppingRule
 
@@ -57,11 +56,7 @@ CASES = {
 
 def expand(seeds: Seeds | None) -> dict[str, Config]:
     return {
-        f"{task}_alpha{alpha}_seed{seed}_{method}": {
-            **case.config(task, alpha, seed),
-            "method": method,
-        }
-        for method in METHODS
+        f"{task}_alpha{alpha}_seed{seed}_vq": {**case.config(task, alpha, seed), "method": "vq"}
         for task, case in CASES.items()
         for alpha in ALPHAS
         for seed in seeds or case.seeds
@@ -74,9 +69,8 @@ def check(config: Config, data_dir: Path | None) -> None:
 
 def run(config: Config, data_dir: Path | None) -> RunResult:
     parameters = {name: config[name] for name in ("max_steps", "check_every")}
-    if config["method"] == "vq":
-        # Every check of the first round is looked at; further ones are the study of rounds.
-        parameters |= {"patience": config["max_steps"], "n_rounds": 1}
+    # Every check of the first round is looked at; further ones are the study of rounds.
+    parameters |= {"patience": config["max_steps"], "n_rounds": 1}
     result = run_method(
         config["method"],
         draw_problem(config, data_dir),
@@ -144,9 +138,7 @@ def summary(records: list[Record]) -> str:
 
 
 def columns(record: Record) -> dict[str, float]:
-    """Return the accuracy of every way to choose a check and to decide, or of another method."""
-    if record.config["method"] != "vq":
-        return {record.config["method"]: record.values["unlabeled_accuracy"]}
+    """Return the accuracy of every way to choose a check and to decide."""
     history = record.history
     found: dict[str, float] = {}
     for decision in DECISIONS:
@@ -196,9 +188,8 @@ def _means(
     """Return the accuracy of every choice in percent: mean over seeds, then tasks and alpha."""
     found: dict[tuple[str, float], list[list[float]]] = {}
     for record in records:
-        if record.config["method"] == "vq":
-            values = [100 * accuracy(record.history, choice) for choice in choices]
-            found.setdefault(_cell(record), []).append(values)
+        values = [100 * accuracy(record.history, choice) for choice in choices]
+        found.setdefault(_cell(record), []).append(values)
     means = np.mean([np.mean(values, axis=0) for values in found.values()], axis=0)
     return dict(zip(choices, means.tolist(), strict=True))
 
