@@ -101,10 +101,13 @@ class GridSettings(ItemSettings):
     @model_validator(mode="after")
     def _check_own_tasks(self) -> Self:
         for name, method in self.methods.items():
-            for task in method.tasks or ():
-                if task not in self.tasks:
-                    raise ValueError(f"{name} has a task {task!r} that the item has not")
+            self._check_tasks_of(name, method.tasks)
         return self
+
+    def _check_tasks_of(self, name: str, tasks: dict[str, TaskSettings] | None) -> None:
+        for task in tasks or ():
+            if task not in self.tasks:
+                raise ValueError(f"{name} has a task {task!r} that the item has not")
 
     def with_seeds(self, seeds: tuple[int, ...]) -> Self:
         """Return the same settings with other seeds, for every method."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from experiments.item import Config, Item, Record, Row, Summary
 from experiments.items.grid import (
@@ -72,6 +72,12 @@ class Table3Settings(GridSettings):
     """
 
     forms: dict[str, FormSettings] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check_tasks_of_forms(self) -> Self:
+        for name, form in self.forms.items():
+            self._check_tasks_of(name, form.tasks)
+        return self
 
 
 def expand(settings: Table3Settings) -> dict[str, Config]:

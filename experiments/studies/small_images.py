@@ -1,8 +1,8 @@
 """Study of small image sets: how many members, how large batches, and how many steps of a round.
 
-300 labelled positives and 600 unlabelled images of each of the four sets, at alpha .5. Judged on
-the hidden labels of 1,000 more unlabelled samples of the training split that no member has seen;
-never on a test split.
+300, 900 and 2,400 images of each of the four sets, a third of them labelled positives, the others
+unlabelled at alpha .5. Judged on the hidden labels of 1,000 more unlabelled samples of the training
+split that no member has seen; never on a test split.
 """
 
 from __future__ import annotations
@@ -20,33 +20,61 @@ from experiments.problems import Problem, check_task, draw_problem
 from experiments.summary import markdown_table
 
 TASKS = ("afhq-cats", "cifar10-animals", "fashion-last5", "mnist-even-odd")
-N_POSITIVE, N_UNLABELED, N_JUDGED = 300, 600, 1_000
+N_JUDGED = 1_000
 FORMS: dict[str, dict[str, Any]] = {
     "5 members to patience": {"n_members": 5, "batch_size": 128, "max_steps": 4000},
+    "5 members, batches of 32, 300 steps": {"n_members": 5, "batch_size": 32, "max_steps": 300},
     "3 members, batches of 32, 250 steps": {"n_members": 3, "batch_size": 32, "max_steps": 250},
     "5 members, batches of 32, 250 steps": {"n_members": 5, "batch_size": 32, "max_steps": 250},
     "5 members, batches of 32, 400 steps": {"n_members": 5, "batch_size": 32, "max_steps": 400},
     "5 members, batches of 32, 600 steps": {"n_members": 5, "batch_size": 32, "max_steps": 600},
     "5 members, batches of 32, 900 steps": {"n_members": 5, "batch_size": 32, "max_steps": 900},
     "5 members, batches of 64, 600 steps": {"n_members": 5, "batch_size": 64, "max_steps": 600},
+    "3 members to patience": {"n_members": 3, "batch_size": 128, "max_steps": 4000},
+    "3 members, batches of 96, 2400 steps": {"n_members": 3, "batch_size": 96, "max_steps": 2400},
 }
+# What is asked of so many images; the last form is the default.
+ASKED = {
+    300: (
+        "5 members to patience",
+        "5 members, batches of 32, 300 steps",
+        "5 members, batches of 32, 900 steps",
+    ),
+    900: (
+        "5 members to patience",
+        "3 members, batches of 32, 250 steps",
+        "5 members, batches of 32, 250 steps",
+        "5 members, batches of 32, 400 steps",
+        "5 members, batches of 32, 600 steps",
+        "5 members, batches of 64, 600 steps",
+        "5 members, batches of 32, 900 steps",
+    ),
+    2_400: ("3 members to patience", "3 members, batches of 96, 2400 steps"),
+}
+_FIRST_ASKED = 900  # which the names of its runs leave out
 
 
 def expand(seeds: Seeds | None) -> dict[str, Config]:
     return {
-        f"{task}_seed{seed}_{form.replace(', ', '-').replace(' ', '-')}": {
+        _run_id(task, n_images, seed, form): {
             "task": task,
-            "n_positive": N_POSITIVE,
-            "n_unlabeled": N_UNLABELED + N_JUDGED,
+            "n_positive": n_images // 3,
+            "n_unlabeled": n_images - n_images // 3 + N_JUDGED,
             "alpha": 0.5,
             "image_size": 64 if task == "afhq-cats" else None,
             "form": form,
             "seed": seed,
         }
         for seed in seeds or (0,)
-        for form in FORMS
+        for n_images, forms in ASKED.items()
+        for form in forms
         for task in TASKS
     }
+
+
+def _run_id(task: str, n_images: int, seed: int, form: str) -> str:
+    size = "" if n_images == _FIRST_ASKED else f"_{n_images}"
+    return f"{task}{size}_seed{seed}_{form.replace(', ', '-').replace(' ', '-')}"
 
 
 def check(config: Config, data_dir: Path | None) -> None:
@@ -79,16 +107,20 @@ def run(config: Config, data_dir: Path | None) -> RunResult:
 
 
 def summary(records: list[Record]) -> str:
-    cells: dict[str, dict[str, list[Record]]] = {form: {} for form in FORMS}
+    cells: dict[tuple[int, str, str], list[Record]] = {}
     for record in records:
-        cells[record.config["form"]].setdefault(record.config["task"], []).append(record)
+        config = record.config
+        n_images = config["n_positive"] + config["n_unlabeled"] - N_JUDGED
+        cells.setdefault((n_images, config["form"], config["task"]), []).append(record)
     rows = [
-        [form, *(_shown(found.get(task, [])) for task in TASKS)] for form, found in cells.items()
+        [f"{n_images:,}", form, *(_shown(cells.get((n_images, form, task), [])) for task in TASKS)]
+        for n_images, forms in ASKED.items()
+        for form in forms
     ]
     return (
         f"Accuracy / AUC in percent on {N_JUDGED:,} hidden labels of U that were not trained on, "
-        "steps of all rounds, seconds on the machine that made the run; mean over seeds.\n\n"
-        + markdown_table(["form", *TASKS], rows)
+        "steps of all rounds, seconds on the machine that made the run; mean over seeds. The last "
+        "form of every size is the default.\n\n" + markdown_table(["images", "form", *TASKS], rows)
     )
 
 

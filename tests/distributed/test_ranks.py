@@ -16,13 +16,16 @@ from sklearn.linear_model import LogisticRegression
 
 from tests.command_line import QUICK, run, write_table
 from tests.support import fast_classifier
+from vqpu import VQKMeansClassifier
 from vqpu.base._split import BalancedBatches
 from vqpu.distributed import fit
 from vqpu.distributed._launching import launch
 from vqpu.errors import EngineError, InputError, InputTypeError, ParameterError
+from vqpu.estimators._validation import check_training_data
 from vqpu.training import Ranks, joined_ranks
 from vqpu.training._joining import agreed_name
 from vqpu.training._ranks import RankBatches
+from vqpu.vq._settings import resolve_settings, settings_for_ranks
 
 distributed: Any = torch.distributed  # which hides its stores from mypy
 SCRIPT = ["-m", "tests.distributed.fit_in_ranks"]
@@ -144,6 +147,20 @@ def test_ranks__what_they_cannot_do__refused(parameters: dict[str, Any], message
         fast_classifier(**parameters).fit(X, y, ranks=Ranks(0, 2))
     with pytest.raises(ParameterError, match="too few to be shared out to 4"):
         fast_classifier().fit(X, y, ranks=Ranks(0, 4))
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "n_ranks", "expected"), [(48, 16, 256), (48, 3, 48), (128, 3, 132), (32, 8, 128)]
+)
+def test_batches_left_to_the_library__shared_out_to_any_number_of_ranks(
+    batch_size: int, n_ranks: int, expected: int
+) -> None:
+    X, y = np.zeros((20, 2)), np.repeat([1, 0], 10)
+    source, _ = check_training_data(VQKMeansClassifier(), X, y)
+    own = resolve_settings(VQKMeansClassifier(encoder="mlp", batch_size=batch_size), source)
+    assert settings_for_ranks(own, None, Ranks(0, n_ranks)).batch_size == expected
+    assert settings_for_ranks(own, batch_size, Ranks(0, n_ranks)) is own
+    assert expected % (2 * n_ranks) == 0
 
 
 def test_command__processes_that_refuse__one_sentence_and_no_restart(

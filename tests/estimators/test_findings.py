@@ -253,6 +253,16 @@ def test_findings__advice__not_what_was_done_already() -> None:
     )
 
 
+def test_findings__recall_of_an_aimed_model__by_its_share_and_without_advice_against_it() -> None:
+    def recall(alpha: float, called: float, found: float) -> Finding:
+        aimed = GOOD.aimed_at(alpha, -3.0, called=called, recall=found)
+        return next(one for one in findings_of_evidence(aimed) if one.name == "recall")
+
+    assert recall(0.02, 0.02, 0.7).level == "ok"  # of rare ones the best border misses many
+    missed = recall(0.2, 0.1, 0.4)
+    assert missed.sentence.endswith("missed. Rank instead of trusting the border.")
+
+
 def test_findings__recall__says_what_to_expect_of_hidden_ones_if_members_were_taught() -> None:
     assert "hidden" not in finding("recall").sentence
     found = finding("recall", is_taught=True)

@@ -19,6 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from experiments.__main__ import main
@@ -46,8 +47,9 @@ from experiments.summary import (
     summarize,
     top_distance,
 )
+from vqpu.base._source import ArraySource
 from vqpu.errors import InputError, NonFiniteLossError
-from vqpu.estimators._sizes import MAX_STEPS
+from vqpu.estimators._sizes import resolve_max_steps
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAPER = ROOT / "paper"
@@ -124,7 +126,18 @@ def test_table3__cpu__all_cells_of_the_paper() -> None:
 def test_default_steps__are_those_of_every_estimator() -> None:
     every = [flat_parameters(make_method(name, {})) for name in METHODS if name != "vqvae"]
     assert {parameters["max_steps"] for parameters in every} <= {None, DEFAULT_STEPS}
-    assert MAX_STEPS == DEFAULT_STEPS  # what None comes to with the images of table 2
+    without_bound = [
+        config
+        for name in GRIDS
+        for profile in PROFILES
+        for config in load_item(name).expand(read_settings(name, profile, PAPER)).values()
+        if "max_steps" not in config["parameters"] and config["method"] in METHODS
+    ]
+    assert without_bound
+    for config in without_bound:  # so that the budget a summary states is what None comes to
+        assert config["n_positive"] + config["n_unlabeled"] >= DEFAULT_STEPS
+    images = ArraySource(np.broadcast_to(np.zeros((1, 8, 8)), (DEFAULT_STEPS, 8, 8)))
+    assert resolve_max_steps(None, None, images) == DEFAULT_STEPS
 
 
 def test_parameters__of_the_item__go_to_every_network_and_below_a_method_s_own() -> None:

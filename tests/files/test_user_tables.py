@@ -263,14 +263,17 @@ WRITTEN_OTHERWISE = {
     "moment": ("2021-04-{:02} 10:00", "{}. April", "was a date with its time such as 2026-12-31 1"),
     "size": ("{}", "{} kg", "was a number, but none of its 10 cells can be read, such as '1 kg'"),
     "clock": ("{:02}:30", "{} am", "was a time of the day such as 18:30, .* such as '1 am'"),
-    "even": ("{}", "{} years", "was a boolean, but .* such as '1 years'"),
+    "even": ("{}", "{}", "was a boolean, but none of its 10 cells .* as 'ja', 'nein'"),
+    "constant": ("2021-04-{:02}", "19.11.2026", "was a date such as 2026-12-31, .* '19.11.2026'"),
 }
 
 
-def written(name: str, form: str, n: int = 10) -> list[str]:
-    if name == "even" and form == "{}":
-        return ["true", "false"] * (n // 2)
-    return [form.format(number) for number in range(1, n + 1)]
+def written(name: str, n: int = 10) -> tuple[list[str], list[str]]:
+    if name == "even":
+        return ["true", "false"] * (n // 2), ["ja", "nein"] * (n // 2)
+    before, now, _ = WRITTEN_OTHERWISE[name]
+    numbers = range(1, n + 1)
+    return [before.format(number) for number in numbers], [now.format(number) for number in numbers]
 
 
 def plan_of(table: Any, tmp_path: Path) -> ColumnPlan:
@@ -285,8 +288,8 @@ def plan_of(table: Any, tmp_path: Path) -> ColumnPlan:
 def test_column_written_otherwise__refused_when_no_cell_can_be_read(
     name: str, tmp_path: Path
 ) -> None:
-    before, now, message = WRITTEN_OTHERWISE[name]
-    days, others = written(name, before), written(name, now)
+    days, others = written(name)
+    message = WRITTEN_OTHERWISE[name][2]
     plan = plan_of(pa.table({name: days}), tmp_path)
 
     def read(cells: list[str], notes: Notes) -> list[Any]:
@@ -331,6 +334,21 @@ def test_column_read_in_a_later_chunk__not_refused(
     chunks = list(iter_table(path, plan, notes=notes))
     assert len(chunks) > 1
     assert notes.counts == {"number": {"size": 30}}
+
+
+def test_parts__column_read_in_one_of_them__not_refused() -> None:
+    column = Column("size", "number")
+    plan = ColumnPlan((column,), ())
+    lost, read = Notes(), Notes()
+    lost.add_lost(column, 20, [f"{number} kg" for number in range(20)], is_any_read=False)
+    read.add_lost(column, 1, ["?"], is_any_read=True)
+    whole = Notes()
+    whole.add_plain(json.loads(json.dumps(lost.to_plain())))
+    with pytest.raises(InputError, match="'size' was a number, but none of its 20 cells"):
+        whole.check_readable(plan)
+    whole.add_plain(json.loads(json.dumps(read.to_plain())))
+    whole.check_readable(plan)
+    assert whole.counts == {"number": {"size": 21}}
 
 
 def test_lists_all_of_another_length__refused(tmp_path: Path) -> None:

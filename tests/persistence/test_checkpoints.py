@@ -171,6 +171,16 @@ def test_checkpoints_of_another_fit__are_refused_and_kept(name: str, tmp_path: P
     assert sorted(os.listdir(tmp_path)) == before
 
 
+def test_checkpoints_of_other_sizes__refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = small_data()
+    break_off(small_model(batch_size=None), X, y, tmp_path, 20)
+    monkeypatch.setattr("vqpu.vq._settings.resolve_batch_size", lambda *_: 64)
+    with pytest.raises(CheckpointError, match="batch_size_ is 64 here and 128 there"):
+        small_model(batch_size=None).fit(X, y, checkpoint_dir=tmp_path)
+
+
 def test_damaged_newest__the_one_before_is_used_with_a_warning(
     tmp_path: Path, uninterrupted: str
 ) -> None:

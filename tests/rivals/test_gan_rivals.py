@@ -182,6 +182,8 @@ PARAMETER_CASES: dict[str, tuple[Any, dict[str, Any], str]] = {
     "NaN weight": (observer, {"observer_weight": float("nan")}, "observer_weight must be a number"),
     "negative noise": (observer, {"noise": -0.1}, r"noise must be a number in \[0, inf\) or None"),
     "unknown norm": (dgan, {"norm": "group"}, "Unknown norm .group."),
+    "no batch": (observer, {"batch_size": None}, "batch_size must be an integer >= 2. Got None"),
+    "no bound": (dgan, {"max_steps": None}, "max_steps must be an integer >= 1. Got None"),
     "no steps": (dgan, {"gan_steps": 0}, "gan_steps must be an integer >= 1. Got 0"),
     "noise in words": (dgan, {"latent_dim": "many"}, "latent_dim must be an integer"),
     "no patience": (dgan, {"patience": 0}, "patience must be an integer >= 1"),

@@ -126,6 +126,17 @@ def findings(model: VQKMeansClassifier) -> dict[str, str]:
     return {one.name: one.level for one in diagnose(model)}
 
 
+@pytest.mark.parametrize("decision", ["posterior", "balanced"])
+def test_findings__advice_of_a_model__not_the_decision_that_it_has(decision: str) -> None:
+    X, y, _ = normal_classes(40, 200, 0.4, apart=2.0)
+    model = VQKMeansClassifier(decision=decision, n_rounds=1, random_state=0).fit(X, y)
+    assert model.evidence_ is not None
+    model.evidence_ = model.evidence_._replace(recall=0.3)
+    (recall,) = [one for one in diagnose(model) if one.name == "recall"]
+    assert recall.cause == "missed"
+    assert ("decision=balanced" in recall.sentence) == (decision == "posterior")
+
+
 def test_findings__twelve_positives__never_ok() -> None:
     X, y, _ = normal_classes(12, 300, 0.2, apart=1.0)
     model = VQKMeansClassifier(random_state=0).fit(X, y)

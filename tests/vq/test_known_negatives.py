@@ -16,7 +16,8 @@ from vqpu import VQKMeansClassifier, stack_pu
 from vqpu.base._labels import KnownLabels
 from vqpu.base._split import BalancedBatches, split_holdout, weight_of_negatives
 from vqpu.errors import InputError
-from vqpu.vq._known_labels import LabeledScores, fit_correction
+from vqpu.priors._posterior import RAISED_BY
+from vqpu.vq._known_labels import InUse, LabeledScores, fit_correction
 from vqpu.vq._rounds import Round
 from vqpu.vq._tree_rounds import _task
 
@@ -165,6 +166,24 @@ def test_fit__reviewed_top_of_the_list__alpha_of_the_rest_not_of_an_emptied_top(
     left = (labels == 0) & ~(decided & is_negative)
     truth = float((~is_negative)[left].mean())
     assert model.alpha_ == pytest.approx(truth, abs=0.12)
+
+
+def test_fit__only_a_review_empties_a_part_of_u(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def best_bin(*scores: Any) -> InUse:
+        asked.append(len(scores))
+        return InUse(None, RAISED_BY)
+
+    monkeypatch.setattr("vqpu.vq._rounds._best_bin", best_bin)
+    X, y, is_negative = make_data()
+    known = is_negative & rows(190, 220)
+    small("trees").fit(X, y, known_negatives=known)
+    assert not asked
+    found = ~is_negative & (y == 0) & rows(60, 100)
+    reviewed = np.where(found, 1, y)
+    small("trees").fit(X, reviewed, known_negatives=known, confirmed_positives=found)
+    assert asked
 
 
 def test_fit__known_negatives__saved_and_resumed_bit_for_bit(tmp_path: Path) -> None:

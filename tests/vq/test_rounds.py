@@ -120,6 +120,19 @@ def test_two_rounds__several_members__alpha_is_that_of_the_first() -> None:
     assert best_bin_alpha(positive, unlabeled) != twice.alpha_
 
 
+def test_evidence__members_that_taught_each_other__known(
+    once: VQKMeansClassifier, twice: VQKMeansClassifier, blobs: Blobs
+) -> None:
+    assert once.evidence_ is not None
+    assert twice.evidence_ is not None
+    assert not once.evidence_.is_taught
+    assert twice.evidence_.is_taught
+    alone = fast_classifier(max_steps=60, n_members=1, n_rounds=2).fit(*blobs)
+    assert alone.n_rounds_ == 2
+    assert alone.evidence_ is not None
+    assert not alone.evidence_.is_taught
+
+
 def test_two_rounds__hidden_positives_are_no_longer_held_back(
     once: VQKMeansClassifier, twice: VQKMeansClassifier
 ) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from vqpu.base._parameters import check_integer
+from vqpu.base.columns._plan import ColumnPlan
 from vqpu.distributed._part_files import read_part
 from vqpu.distributed._parts_folder import (
     MANIFEST,
@@ -82,7 +83,11 @@ class RayEngine(NamedTuple):
             except _ChangedInputError as error:
                 remove(folder)  # no later job is this one: its parts would stay for ever
                 raise InputError(f"{error}: score it again.") from error
-            _add_counts(records, notes, watch)
+            try:
+                _add_counts(records, model.input_format.plan, notes, watch)
+            except InputError:  # the whole is refused, so nobody will ask for its parts
+                remove(folder)
+                raise
             for record in records:
                 if record["rows"]:
                     yield from read_part(folder / record["file"], reading.keep)
@@ -117,7 +122,7 @@ class RayEngine(NamedTuple):
                 name: sum(record[name] for record in records)
                 for name in ("rows", "n_positive", "n_broken")
             }
-            _add_counts(records, notes, watch)
+            _add_counts(records, opened.input_format.plan, notes, watch)
             drift = None if watch is None else watch.finding()
             plain = None if drift is None else drift._asdict()
             finish(folder, records, {**plan.identity, **sums, "drift": plain})
@@ -272,12 +277,15 @@ def _input_digest(parts: Sequence[InputPart]) -> str:
     return found.hexdigest()
 
 
-def _add_counts(records: Sequence[Record], notes: Notes, watch: DriftWatch | None) -> None:
+def _add_counts(
+    records: Sequence[Record], columns: ColumnPlan | None, notes: Notes, watch: DriftWatch | None
+) -> None:
     for record in records:
-        for column, kind, count, examples in record["notes"]:
-            notes.add(column, kind, count, examples)
+        notes.add_plain(record["notes"])
         if watch is not None:
             watch.add_counts(record["drift"])
+    if columns is not None:  # a part says nothing of the whole
+        notes.check_readable(columns)
 
 
 def check_parts_folder(out: str | Path, path: str | Path, model: str | Path) -> None:

@@ -264,19 +264,20 @@ def _recall(
             f"; of the hidden ones, {hidden.value:.0%} is to be expected ({hidden.low:.0%} to "
             f"{hidden.high:.0%}, with 90 % confidence)"
         )
-    # Of rare positives the best border misses many.
-    fewest = _FEW_FOUND_OF_RARE if evidence.alpha.value < _RARE else _FEW_FOUND
+    # Of rare positives the best border misses many; an aimed model's border is that of its share.
+    share = evidence.alpha.value if evidence.aimed is None else evidence.aimed
+    fewest = _FEW_FOUND_OF_RARE if share < _RARE else _FEW_FOUND
     if value >= fewest and not is_told:
         return Finding("recall", DOUBT, value, f"{sentence}{_UNTOLD}", "indistinct")
     if value >= fewest:
         return Finding("recall", OK, value, sentence + ".")
     advice = ["rank instead of trusting the border"]
-    if given is None and evidence.aimed is None:
-        advice += ["say what you know of alpha (alpha, --alpha)"]
-    if not is_balanced:
-        advice += [
-            "let both classes count alike (decision='balanced', --set decision=balanced)",
-        ]
+    if evidence.aimed is None:  # which says what is known of alpha, and "balanced" takes no aim
+        if given is None:
+            advice += ["say what you know of alpha (alpha, --alpha)"]
+        if not is_balanced:
+            balanced = "(decision='balanced', --set decision=balanced)"
+            advice += [f"let both classes count alike {balanced}"]
     listed = ", or ".join(advice)
     missed = f": many positives are missed. {listed[0].upper()}{listed[1:]}."
     return Finding("recall", DOUBT, value, sentence + missed, "missed")

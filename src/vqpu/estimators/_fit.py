@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,6 +73,7 @@ def opened_fit(
     *,
     holdout: float,
     known: KnownLabels | None = None,
+    sizes: Mapping[str, int] | None = None,
 ) -> Iterator[FitContext]:
     """Give the context of a fit; inside, torch's random state may be changed freely.
 
@@ -89,6 +90,9 @@ def opened_fit(
         Share of both sets that is kept apart if there is one member.
     known : KnownLabels or None
         Known negatives and where they come from, of a method that uses them.
+    sizes : mapping of int or None
+        What parameters that may be left to the library came to, by name: a checkpoint is gone on
+        from with the same ones alone.
     """
     parameters = estimator.get_params(deep=False)
     device, moments = choose_device(parameters["device"]), source.moments()
@@ -102,6 +106,7 @@ def opened_fit(
                 built = build_member(spec)
         identity = fit_identity(estimator, source, is_positive, built)
         identity["precision"] = spec.precision  # "auto" is another on another machine
+        identity |= sizes or {}
         if groups is not None:
             identity["digest of groups"] = hashlib.sha256(groups.tobytes()).hexdigest()
         if known is not None:
@@ -163,7 +168,7 @@ def stop_reason(result: TrainingResult, max_steps: int) -> str:
     ----------
     result : TrainingResult
     max_steps : int
-        The estimator's parameter.
+        What the estimator's parameter came to.
     """
     if result.interrupted:
         history = result.history

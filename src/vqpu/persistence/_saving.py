@@ -28,8 +28,8 @@ from vqpu.persistence._values import decode, encode, is_of_type
 EncoderMaker = Callable[[tuple[int, ...], int], nn.Module]
 
 _OPTIONAL = (
-    "feature_names_in_", "max_steps_", "tree_sizes_", "table_inputs_", "columns_", "evidence_",
-    "alpha_interval_",
+    "feature_names_in_", "max_steps_", "batch_size_", "tree_sizes_", "table_inputs_", "columns_",
+    "evidence_", "alpha_interval_",
 )  # fmt: skip
 # What parameters meant before they had a name, where the default of today means something else.
 _BEFORE = {"precision": "float32", "optimizer": "adam"}

@@ -74,6 +74,8 @@ class NetworkClassifier(PUClassifier):
     history_: History = field(init=False)
     n_holdout_: tuple[int, int] = field(init=False)
     n_members_: int = field(init=False)
+    max_steps_: int = field(init=False)
+    batch_size_: int = field(init=False)
     n_steps_: int = field(init=False)
     network_: PooledLogit = field(init=False)
     stop_reason_: str = field(init=False)
@@ -127,14 +129,16 @@ class NetworkClassifier(PUClassifier):
         request.check()
         source, labels = check_training_data(self, X, y)
         settings = self._settings(source)
+        sizes = {"batch_size_": settings.batch_size, "max_steps_": settings.max_steps}
         with opened_fit(
-            self, source, labels, settings.spec, request, holdout=self.holdout
+            self, source, labels, settings.spec, request, holdout=self.holdout, sizes=sizes
         ) as context:
             trained = self._train(LogitTraining(context, settings))
         result = trained.result
         self.history_, self.best_check_ = result.history, result.best_check
         self.n_steps_ = int(self.history_[-1]["step"])
         self.stop_reason_ = stop_reason(result, settings.max_steps)
+        self.max_steps_, self.batch_size_ = settings.max_steps, settings.batch_size
         self.n_members_, self._dropout = settings.spec.n_members, settings.spec.dropout
         self.n_holdout_, self.decision_rule_ = context.split.n_holdout, trained.rule
         self.classes_, self.input_shape_ = labels.classes, source.sample_shape

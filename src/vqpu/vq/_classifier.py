@@ -47,7 +47,12 @@ from vqpu.vq._saved_model import (
     complete_older_model,
     folded_network,
 )
-from vqpu.vq._settings import VQSettings, check_ranks, resolve_settings
+from vqpu.vq._settings import (
+    VQSettings,
+    check_ranks,
+    resolve_settings,
+    settings_for_ranks,
+)
 from vqpu.vq._time_limit import freedom_of, within_seconds
 from vqpu.vq._tree_network import TreeNetwork
 from vqpu.vq._tree_rounds import TreeRounds
@@ -81,7 +86,7 @@ class VQKMeansClassifier(
         images; say "shift" where a mirrored image means something else, as digits do.
     max_steps : int or None, default=None
         Bound on optimisation steps of a round; with trees on those of a member, 80 to 200 at
-        most. None: 4,000, for fewer images as many as there are, but never fewer than 250; 4,000
+        most. None: 4,000, for fewer images as many as there are, but never fewer than 900; 4,000
         where ``max_epochs`` is given.
     max_seconds : float or None, default=None
         Time that the fit may take. A few steps are measured first, and the rounds then have as
@@ -173,8 +178,9 @@ class VQKMeansClassifier(
     tree_sizes_ : TreeSizes
         With trees only: how many trees, nodes and sets of categories there are.
     history_ : History
-        A row a check of every round: terms of the loss, signals, share called positive, codes in
-        use, seconds; ``top_distance`` marks the last round's five checks with the largest centre
+        A row a check of every round: terms of the loss, signals, codes in use, seconds, and alpha
+        and the share called positive by best bin on the check's own samples (``alpha_`` may stand
+        on more); ``top_distance`` marks the last round's five checks with the largest centre
         distance.
     best_check_ : int
         Index of the chosen row of ``history_``, one of the last round.
@@ -183,7 +189,9 @@ class VQKMeansClassifier(
     n_steps_ : int
         Steps taken in all rounds.
     max_steps_ : int
-        Bound on the steps of a round: ``max_steps``, or what ``max_seconds`` came to.
+        Bound on the steps of a round: what ``max_steps``, or ``max_seconds``, came to.
+    batch_size_ : int
+        With networks only: what ``batch_size`` came to.
     n_holdout_ : tuple of int
         Labelled positives and unlabelled samples that some member was kept from.
     holdout_projections_, holdout_log_odds_ : tuple of two ndarray
@@ -276,6 +284,7 @@ class VQKMeansClassifier(
     n_members_: int = field(init=False)
     n_steps_: int = field(init=False)
     max_steps_: int = field(init=False)
+    batch_size_: int = field(init=False)
     network_: VQNetwork | TreeNetwork = field(init=False)
     positive_share_: float = field(init=False)
     stop_reason_: str = field(init=False)
@@ -350,9 +359,17 @@ class VQKMeansClassifier(
         known = check_known_labels(known_negatives, confirmed_positives, labels.is_positive)
         settings = resolve_settings(self, source)
         if ranks.size > 1:
+            settings = settings_for_ranks(settings, self.batch_size, ranks)
             check_ranks(settings, labels.is_positive, ranks, self.max_seconds)
         with opened_fit(
-            self, source, labels, settings.spec, request, holdout=self.holdout, known=known
+            self,
+            source,
+            labels,
+            settings.spec,
+            request,
+            holdout=self.holdout,
+            known=known,
+            sizes=settings.sizes(),
         ) as context:
             context, settings = within_seconds(
                 context,
@@ -538,6 +555,8 @@ class VQKMeansClassifier(
         self.network_, self._folded, self._device = training.state, last.network, context.device
         if isinstance(training.state, TreeNetwork):
             self.tree_sizes_ = training.state.encoder.arrays.sizes
+        else:
+            self.batch_size_ = settings.batch_size
         self.variant_, self._dropout = settings.variant, settings.spec.dropout
         self.n_members_, self.n_holdout_ = settings.spec.n_members, context.split.n_holdout
         self.classes_, self.input_shape_ = labels.classes, context.source.sample_shape

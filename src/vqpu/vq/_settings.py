@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _ROUNDS_OF_VECTORS, _ROUNDS_OF_IMAGES = 3, 2  # see results/rounds/summary.md
 _FEWEST_OF_A_RANK = 8  # some are held out, and batch norm needs two in every part of a batch
+_FEWEST_OF_A_BATCH = 16  # a rank's part, of whose moments batch norm takes the mean
 
 
 class VQSettings(NamedTuple):
@@ -49,6 +51,15 @@ class VQSettings(NamedTuple):
     n_rounds: int
     trees: GrowthSettings | None = None
     shares: Shares | None = None  # what the user knows of alpha
+
+    def sizes(self) -> dict[str, int]:
+        """Return what parameters that may be left to the library came to."""
+        return {
+            "batch_size_": self.batch_size,
+            "max_steps_": self.max_steps,
+            "n_members_": self.spec.n_members,
+            "n_rounds_": self.n_rounds,
+        }
 
 
 def resolve_settings(model: VQKMeansClassifier, source: ArraySource) -> VQSettings:
@@ -122,6 +133,22 @@ def encoder_spec(
         encoder, shape, output_dim, model.n_vectors, dropout, n_members,
         inputs=model.table_inputs_,
     )  # fmt: skip
+
+
+def settings_for_ranks(settings: VQSettings, batch_size: int | None, ranks: Ranks) -> VQSettings:
+    """Return settings whose batches can be shared out, where their size is left to the library.
+
+    Parameters
+    ----------
+    settings : VQSettings
+    batch_size : int or None
+        The classifier's parameter.
+    ranks : Ranks
+    """
+    if batch_size is not None or settings.trees is not None:
+        return settings
+    per_rank = max(_FEWEST_OF_A_BATCH, 2 * math.ceil(settings.batch_size / (2 * ranks.size)))
+    return settings._replace(batch_size=per_rank * ranks.size)
 
 
 def check_ranks(

@@ -23,7 +23,7 @@ _MOST_EXAMPLES = 3
 _LONGEST = 40
 _LOST = ("number", "boolean", "date", "length")
 # So many cells of which not one can be read are no slips, and more texts than these no marks for
-# what is not known, such as '?', of which a column of numbers may have some.
+# what is not known, such as '?'.
 _FEWEST_LOST, _MOST_MARKS = 10, 3
 
 
@@ -111,7 +111,7 @@ class Notes:
             if kind in _LOST
             and name not in self._read
             and count >= _FEWEST_LOST
-            and (kind == "length" or len(self._examples[name, kind]) > _MOST_MARKS)
+            and _are_values(kind, self._examples[name, kind])
         ]
         if problems:
             raise InputError(
@@ -123,9 +123,22 @@ class Notes:
         examples = self._examples[name, kind][:_MOST_EXAMPLES]
         return f", such as {first_few(examples)}" if examples and kind != "infinite" else ""
 
-    def to_plain(self) -> list[list[Any]]:
-        """Return columns, kinds, counts and examples, ready for JSON and for :meth:`add`."""
-        return [[*key, count, self._examples[key]] for key, count in self._counts.items()]
+    def to_plain(self) -> dict[str, Any]:
+        """Return what was counted, ready for JSON and for :meth:`add_plain`."""
+        counts = [[*key, count, self._examples[key]] for key, count in self._counts.items()]
+        return {"counts": counts, "read": sorted(self._read)}
+
+    def add_plain(self, plain: dict[str, Any]) -> None:
+        """Count what notes of another part counted.
+
+        Parameters
+        ----------
+        plain : dict
+            Of :meth:`to_plain`.
+        """
+        self._read.update(plain["read"])
+        for column, kind, count, examples in plain["counts"]:
+            self.add(column, kind, count, examples)
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
@@ -150,3 +163,12 @@ class Notes:
             such = self._such(column, kind)
             told.append(f"Cells of {column!r} that {_WORDS[kind]}: {count}{such}.")
         return told
+
+
+def _are_values(kind: str, texts: list[str]) -> bool:
+    """Whether unreadable texts are values written in another way, not marks such as '?'."""
+    if kind == "length":
+        return True
+    if kind == "boolean":  # two words of another language, say
+        return len(texts) > 1
+    return len(texts) > _MOST_MARKS or any(char.isdigit() for text in texts for char in text)

@@ -172,16 +172,18 @@ def _build_entry(
 
 def _put_in_place(folder: Path, target: Path, rule: ImageRule) -> None:
     """Rename a finished entry; one that another process put there first is as good."""
+    reason: OSError | None = None
     for _ in range(2):
         try:
             os.rename(folder, target)
-        except OSError:
+        except OSError as error:
             if _open_entry(target, rule) is not None:
                 return
+            reason = error
             shutil.rmtree(target, ignore_errors=True)  # parts of one: make way
         else:
             return
-    raise CacheError(f"The image cache {target.parent} was changed while it was written.")
+    raise CacheError(f"The image cache {target.parent} cannot be written: {reason}.") from reason
 
 
 def _write_pixels(
