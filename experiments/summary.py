@@ -281,14 +281,16 @@ def _own_sizes(sizes: Mapping[str, str]) -> str:
     return found
 
 
-def draw_points(axes: Any, names: Sequence[str], found: Mapping[str, Cell]) -> None:
+def draw_points(
+    axes: Any, names: Sequence[str], found: Mapping[str, Cell], *, span: float = _SHOWN_SPAN
+) -> None:
     """Draw mean and spread of every name that has one, a line each, the first on top.
 
-    What is far below the best is told as a number at the edge, so that the others can be told
-    apart.
+    What is more than ``span`` points below the best is told as a number at the edge, so that the
+    others can be told apart.
     """
     means = {name: ours.mean for name, ours in found.items() if ours.mean is not None}
-    edge = max(means.values(), default=0.0) - _SHOWN_SPAN
+    edge = max(means.values(), default=0.0) - span
     for place, name in enumerate(names):
         if name not in means:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -153,18 +154,28 @@ def _csv_row(line: _Line) -> Row:
 
 
 def _draw(figure: Figure, lines: list[_Line]) -> None:
-    """Draw ours as points with their spread and the paper's as diamonds."""
-    axes = figure.subplots()
-    names = [line.row for line in lines]
-    draw_points(axes, names, {line.row: line.widest for line in lines})
-    printed = [
-        (line.paper["value"], place) for place, line in enumerate(lines) if line.paper is not None
-    ]
-    if printed:
-        values, places = zip(*printed, strict=True)
-        axes.plot(values, places, "D", color="#b8561b", label="paper")
-        axes.legend(frameon=False)
-    axes.set(xlabel="test accuracy (%), 5 largest distances")
+    """Draw a panel a form: ours as points with their spread, the paper's as diamonds."""
+    forms = [line.row.removesuffix("default") for line in lines if line.row.endswith("default")]
+    panels = figure.subplots(1, len(forms), sharex=True, sharey=True, squeeze=False)[0]
+    for form, axes in zip(forms, panels, strict=True):
+        own = [line for line in lines if _form_of(line.row, forms) == form]
+        names = [line.row.removeprefix(form) for line in own]
+        found = {name: line.widest for name, line in zip(names, own, strict=True)}
+        draw_points(axes, names, found, span=math.inf)
+        printed = [
+            (line.paper["value"], place) for place, line in enumerate(own) if line.paper is not None
+        ]
+        if printed:
+            values, places = zip(*printed, strict=True)
+            axes.plot(values, places, "D", color="#b8561b", label="paper")
+            axes.legend(frameon=False, loc="upper left")
+        title = f"{form.rstrip('-')} form" if form else "default form"
+        axes.set(title=title, xlabel="test accuracy (%), 5 largest distances")
+
+
+def _form_of(row: str, forms: list[str]) -> str:
+    """Return the beginning of a row's name that says of which form it is."""
+    return max((form for form in forms if row.startswith(form)), key=len)
 
 
 ITEM = Item(expand, run_cell, show, Table3Settings, check_cell)

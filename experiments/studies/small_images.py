@@ -29,7 +29,7 @@ FORMS: dict[str, dict[str, Any]] = {
     "5 members, batches of 32, 400 steps": {"n_members": 5, "batch_size": 32, "max_steps": 400},
     "5 members, batches of 32, 600 steps": {"n_members": 5, "batch_size": 32, "max_steps": 600},
     "5 members, batches of 32, 900 steps": {"n_members": 5, "batch_size": 32, "max_steps": 900},
-    "5 members, batches of 64, 600 steps": {"n_members": 5, "batch_size": 64, "max_steps": 600},
+    "5 members, batches of 32, 1350 steps": {"n_members": 5, "batch_size": 32, "max_steps": 1350},
     "3 members to patience": {"n_members": 3, "batch_size": 128, "max_steps": 4000},
     "3 members, batches of 96, 2400 steps": {"n_members": 3, "batch_size": 96, "max_steps": 2400},
 }
@@ -46,7 +46,7 @@ ASKED = {
         "5 members, batches of 32, 250 steps",
         "5 members, batches of 32, 400 steps",
         "5 members, batches of 32, 600 steps",
-        "5 members, batches of 64, 600 steps",
+        "5 members, batches of 32, 1350 steps",
         "5 members, batches of 32, 900 steps",
     ),
     2_400: ("3 members to patience", "3 members, batches of 96, 2400 steps"),
