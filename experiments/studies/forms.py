@@ -133,8 +133,22 @@ def summary(records: list[Record]) -> str:
         + "\nMean difference to Adam after one round, over the tasks and shares that both have "
         "(mean ± standard error):\n\n"
         + "\n".join(_difference(cells, name) for name in names if name != "adam")
+        + "\n\nDistance of alpha from the truth in points, as best bin finds it in the scores of a "
+        "round (mean ± standard error over soft fits of several members):\n\n"
+        + "\n".join(_distance_of_alpha(records, number) for number in range(N_ROUNDS))
         + "\n"
     )
+
+
+def _distance_of_alpha(records: list[Record], place: int) -> str:
+    found = [
+        100 * abs(record.history[place]["alpha"] - record.config["alpha"])
+        for record in records
+        if record.values["n_members"] > 1 and record.config["form"].endswith("soft")
+    ]
+    error = np.std(found, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else np.nan
+    mean = np.mean(found) if found else np.nan
+    return f"- round {place + 1}: {mean:.1f} ± {error:.1f} ({len(found)} fits)"
 
 
 def _shown(found: dict[str, float] | None) -> str:

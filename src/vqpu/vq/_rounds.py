@@ -302,7 +302,7 @@ def _share_in_use(
     if settings.trees is None:
         # Of several members those that learnt a sample's label taught, by the places they drew
         # others to, the one that was kept from it. Later rounds so place held-out positives above
-        # hidden ones, and best bin finds too few of these (results/borders).
+        # hidden ones, and best bin finds too few of these (results/forms).
         if first is not None and settings.spec.n_members > 1:
             return InUse(first.decision_rule.projection_posterior.alpha, RAISED_BY)
         return InUse(None, RAISED_BY)
