@@ -110,7 +110,11 @@ def _draw(figure: Figure, records: Mapping[str, Record]) -> None:
         lower.set(xlabel="epoch", ylabel="" if column else "distance of the centres")
         for axes in (upper, lower):
             tidy(axes)
-    named = dict(zip(*panels[0, 0].get_legend_handles_labels()[::-1], strict=True))
+    named = {
+        label: line
+        for axes in panels[0]
+        for line, label in zip(*axes.get_legend_handles_labels(), strict=True)
+    }
     if named:
         panels[0, 0].legend(list(named.values()), list(named), frameon=False)
 
