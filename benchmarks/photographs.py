@@ -25,7 +25,7 @@ from experiments.studies import small_images
 from vqpu.base._precision import has_native_bfloat16
 
 FORMS = {
-    "default": "5 members, batches of 32, 900 steps",
+    "default": "5 members, batches of 32, 1350 steps",
     "large_sizes": "5 members to patience",
 }
 

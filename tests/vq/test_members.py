@@ -141,8 +141,8 @@ def rows(n: int) -> ArraySource:
 def test_batches_and_steps__grow_with_the_number_of_images_alone() -> None:
     sizes = (30, 1_000, 1_732, 3_000, 30_000)
     assert [resolve_batch_size(None, images(n)) for n in sizes] == [32, 32, 64, 128, 128]
-    assert [resolve_max_steps(None, None, images(n)) for n in (30, 900, 3_000, 7_700)] == [
-        900, 900, 3_000, 4_000,
+    assert [resolve_max_steps(None, None, images(n)) for n in (30, 900, 2_000, 7_700)] == [
+        1_350, 1_350, 3_000, 4_000,
     ]  # fmt: skip
     # Up to eight processes take equal parts of both halves.
     assert all(resolve_batch_size(None, images(n)) % 16 == 0 for n in range(30, 4_000, 10))

@@ -1,7 +1,7 @@
 """What parameters that are left to the library come to for so many samples.
 
 All are smooth: small sets get more encoders, smaller batches, fewer steps and more dropout than
-large ones (results/rounds; results/small-images for 300, 900 and 2,400 images).
+large ones (results/rounds; results/small-images for 300 and 900 images).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _IMAGES, _VECTORS, _MEMBERS_OF_VECTORS = (1_000, 6_000), (1_000, 9_000), (10_000
 _IMAGES_OF_SMALL_BATCHES = (1_000, 3_000)
 _BATCH_SIZES = (128, 32)  # with many images and with few
 _WHOLE_PARTS = 16  # two halves for up to eight processes
-MAX_STEPS, _FEWEST_STEPS = 4_000, 900
+MAX_STEPS, _FEWEST_STEPS, _STEPS_PER_IMAGE = 4_000, 1_350, 1.5
 
 
 def count_members(n_members: int | None, source: ArraySource) -> int:
@@ -72,7 +72,7 @@ def resolve_batch_size(batch_size: int | None, source: ArraySource) -> int:
 
 
 def resolve_max_steps(max_steps: int | None, max_epochs: int | None, source: ArraySource) -> int:
-    """Resolve ``max_steps``: as many as images if these are few, unless the user counts in epochs.
+    """Resolve ``max_steps``: fewer with few images, unless the user counts in epochs.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def resolve_max_steps(max_steps: int | None, max_epochs: int | None, source: Arr
         return int(max_steps)
     if max_epochs is not None or not source.is_image:
         return MAX_STEPS
-    return min(max(len(source), _FEWEST_STEPS), MAX_STEPS)
+    return min(max(round(_STEPS_PER_IMAGE * len(source)), _FEWEST_STEPS), MAX_STEPS)
 
 
 def _scarcity(n_samples: int, few: int, many: int) -> float:

@@ -86,8 +86,8 @@ class VQKMeansClassifier(
         images; say "shift" where a mirrored image means something else, as digits do.
     max_steps : int or None, default=None
         Bound on optimisation steps of a round; with trees on those of a member, 80 to 200 at
-        most. None: 4,000, for fewer images as many as there are, but never fewer than 900; 4,000
-        where ``max_epochs`` is given.
+        most. None: 4,000, for fewer images 1.5 for each, but never fewer than 1,350; 4,000 where
+        ``max_epochs`` is given.
     max_seconds : float or None, default=None
         Time that the fit may take. A few steps are measured first, and the rounds then have as
         many as the time holds, but not more than ``max_steps``. Where that is too few to learn by,
