@@ -104,6 +104,8 @@ WRONG_USAGE = {
     "rank {place}/table {place}/fits.parquet --labels a.csv": "on one folder of images",
     "rank {place}/table {place}/fits.parquet --labels a.csv --include-labeled": "--include-labeled",
     "export {place}/table --onnx {place}/table/a.onnx": "lies in the model's own directory",
+    PREDICT + "fits.parquet --out {place}/arrays/a.csv": "arrays, which is a model: a further file",
+    "report {place}/table --out {place}/arrays/a.html": "arrays, which is a model: a further file",
     "predict {place}/arrays {place}/narrow.npy --id y --out {new}/a.csv": "leave --id out",
     "predict {place}/arrays {place}/narrow.npy --keep y --out {new}/a.csv": "leave --keep out",
     LABELED + "--skip-broken": "no meaning for one table: --skip-broken",
@@ -227,6 +229,32 @@ def test_predict__onto_data_of_the_user__refused(
     assert main(arguments) == 2
     assert "may be data of yours" in capsys.readouterr().err
     assert (tmp_path / "a.csv").read_text() == "customer,income\n1,2\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "report {place}/table --out {new}/mine.html",
+        "export {place}/table --onnx {new}/mine.onnx",
+        "demo --out {new}/mine.png",
+        "review export {new}/decisions.jsonl --out {new}/mine.csv",
+    ],
+)
+def test_results__onto_a_file_that_is_none__refused_before_any_work(
+    line: str, place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "decisions.jsonl").write_text("")
+    arguments = [part.format(place=place, new=tmp_path) for part in line.split()]
+    target = Path(arguments[-1])
+    target.write_text("customer,income\n1,2\n")
+    assert main(arguments) == 2
+    assert "may be data of yours" in capsys.readouterr().err
+    assert target.read_text() == "customer,income\n1,2\n"
+
+
+def test_report__onto_an_earlier_one__replaced(place: Path, tmp_path: Path) -> None:
+    for _ in range(2):
+        assert main(["report", f"{place}/table", "--out", f"{tmp_path}/a.html"]) == 0
 
 
 def test_predict__full_disk__one_sentence(

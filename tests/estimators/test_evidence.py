@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from vqpu.base._source import ArraySource
 from vqpu.base._split import Sets
-from vqpu.estimators._evidence import _agreement, telling_columns, twins
+from vqpu.estimators._evidence import (
+    _agreement,
+    _filled_column,
+    _some_of_both,
+    telling_columns,
+    twins,
+)
 from vqpu.estimators._likeness import compare_positives, told_by_category, weighted_auc
 
 
@@ -116,10 +122,24 @@ def test_twins__a_table_of_few_values__no_more_than_u_has_itself() -> None:
     assert abs(twins(source, indices)) < 0.05
 
 
+def told(source: ArraySource, indices: Sets) -> tuple[int | None, float, float]:
+    return telling_columns(_some_of_both(source, indices), source.categories)
+
+
+def test_filled_column__more_often_in_labelled_rows__named_with_both_shares() -> None:
+    rows = np.zeros((8, 3))
+    rows[:, 1] = [1, 1, 1, np.nan, np.nan, np.nan, np.nan, np.nan]
+    rows[:, 2] = [np.nan, 1, 1, 1, 1, 1, 1, 1]
+    found = _filled_column(_some_of_both(ArraySource(rows), Sets(np.arange(4), np.arange(4, 8))))
+    assert found == (1, (0.75, 0.0))
+    whole = _some_of_both(ArraySource(np.zeros((4, 1))), Sets(np.arange(2), np.arange(2, 4)))
+    assert _filled_column(whole) == (None, (0.0, 0.0))
+
+
 def test_telling_columns__a_number_of_rows__found(normal: np.random.Generator) -> None:
     positive, unlabeled = normal.normal(size=(40, 3)), normal.normal(size=(100, 3))
     positive[:, 1], unlabeled[:, 1] = np.arange(40), 40 + np.arange(100)
-    column, best, other = telling_columns(*both(positive, unlabeled))
+    column, best, other = told(*both(positive, unlabeled))
     assert (column, best) == (1, 1.0)
     assert other < 0.7
 
@@ -127,13 +147,13 @@ def test_telling_columns__a_number_of_rows__found(normal: np.random.Generator) -
 def test_telling_columns__category__no_value_in_common() -> None:
     rows = np.array([[0.0], [0.0], [1.0], [1.0], [1.0], [2.0]])
     source = ArraySource(rows, {0: 3})
-    column, best, _ = telling_columns(source, Sets(np.arange(2), np.arange(2, 6)))
+    column, best, _ = told(source, Sets(np.arange(2), np.arange(2, 6)))
     assert (column, best) == (0, 1.0)  # no value in common
 
 
 def test_telling_columns__missing_values__a_value_of_their_own() -> None:
     rows = np.array([[np.nan], [np.nan], [1.0], [2.0], [3.0]])
-    assert telling_columns(ArraySource(rows), Sets(np.arange(2), np.arange(2, 5)))[1] == 1.0
+    assert told(ArraySource(rows), Sets(np.arange(2), np.arange(2, 5)))[1] == 1.0
 
 
 def test_agreement__scores_that_overflow__none_and_not_nan() -> None:

@@ -122,9 +122,20 @@ def test_findings__leak__names_the_column_of_a_table() -> None:
     assert any("column 2 alone" in one.sentence for one in unnamed)
 
 
+def test_findings__filled_in_where_somebody_labelled__a_leak_however_others_tell() -> None:
+    filled: dict[str, Any] = {"column_auc": 0.99, "other_column_auc": 0.99, "filled_column": 1}
+    found = finding("column", **filled, filled=(0.9, 0.0))
+    assert (found.level, found.cause) == ("failed", "leak")
+    assert "'b' has a value in 90% of the labelled and 0.0% of the unlabelled" in found.sentence
+    assert finding("column", **filled, filled=(0.4, 0.0)).level == "ok"
+    assert finding("column", **filled, filled=(0.9, 0.1)).level == "ok"
+
+
 def test_findings__two_columns_tell__neither_is_a_leak() -> None:
     leaking: dict[str, Any] = {"column_auc": 0.99, "likeness": 0.9}
-    assert finding("column", **leaking, other_column_auc=0.98).level == "ok"
+    found = finding("column", **leaking, other_column_auc=0.98)
+    assert found.level == "ok"
+    assert found.sentence.startswith("'c' tells labelled from unlabelled samples with AUC 0.99")
 
 
 def test_findings__column_that_hidden_positives_share__what_makes_a_positive() -> None:

@@ -42,9 +42,9 @@ def export(
     from vqpu.files._export import export_onnx
     from vqpu.files._input_streams import opened_features
     from vqpu.files._models import open_model
-    from vqpu.persistence._targets import check_target
+    from vqpu.persistence._targets import MADE_HERE, check_target
 
-    check_target(onnx, (".onnx",), model_path=model)
+    check_target(onnx, (".onnx",), marks=MADE_HERE, model_path=model)
     estimator, input_format, _ = open_model(model)
     extractor = opened_features(input_format, features)
     plan = input_format.plan

@@ -6,7 +6,7 @@ cost stays small beside the fit's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -80,6 +80,11 @@ class FitEvidence(NamedTuple):
     is_taught : bool
         Whether, in rounds after the first, members that had seen a label taught the one that had
         not.
+    filled_column : int or None
+        The column whose cells are filled more often in labelled samples than in others by most;
+        None if there is none.
+    filled : tuple of float
+        How often in both.
     """
 
     n_positive: int
@@ -107,6 +112,8 @@ class FitEvidence(NamedTuple):
     n_labeled: int | None = None
     aimed: float | None = None
     is_taught: bool = False
+    filled_column: int | None = None
+    filled: tuple[float, float] = (0.0, 0.0)
 
     def naming(self, names: Sequence[Any]) -> FitEvidence:
         """Return the same with names for examples.
@@ -186,7 +193,9 @@ def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
     cells = count_cells(positive, unlabeled)
     first = fit_mixture_of_cells(cells)
     is_positive = np.repeat([1, 0], [len(positive), len(unlabeled)])
-    column, best, other = telling_columns(source, scored.indices)
+    rows = _some_of_both(source, scored.indices)
+    column, best, other = telling_columns(rows, source.categories)
+    filled_column, filled = _filled_column(rows)
     alike = compare_positives(source, scored.indices, scored.probability)
     return FitEvidence(
         len(positive),
@@ -210,6 +219,8 @@ def gather_evidence(source: ArraySource, scored: Scored) -> FitEvidence:
         make_reference(source, scored.indices.unlabeled, scored.log_odds),
         *((), ()) if alike is None else alike[1:],
         n_labeled=scored.n_labeled,
+        filled_column=filled_column,
+        filled=filled,
     )
 
 
@@ -280,31 +291,60 @@ def _bytes_of_samples(source: ArraySource, indices: NDArray[np.int64]) -> Iterat
         yield sample.tobytes()
 
 
-def telling_columns(source: ArraySource, indices: Sets) -> tuple[int | None, float, float]:
+class _Rows(NamedTuple):
+    """Some labelled rows, then some unlabelled ones, of a table; no rows of anything else."""
+
+    rows: Floats
+    n_positive: int
+
+
+def _some_of_both(source: ArraySource, indices: Sets) -> _Rows:
+    if not source.is_image:
+        positive = some(indices.positive, _MOST_POSITIVE)
+        unlabeled = some(indices.unlabeled, _MOST_UNLABELED)
+        rows = as_rows(source, np.concatenate([positive, unlabeled]))
+        if rows is not None:
+            return _Rows(np.asarray(rows, dtype=np.float64), len(positive))
+    return _Rows(np.zeros((0, 0)), 0)
+
+
+def telling_columns(both: _Rows, categories: Mapping[int, int]) -> tuple[int | None, float, float]:
     """Return the column that tells labelled from unlabelled best, its AUC, and the next one's.
 
     Parameters
     ----------
-    source : ArraySource
-    indices : Sets
+    both : _Rows
+    categories : mapping of int to int
+        Columns of categories.
     """
     from scipy.stats import rankdata
 
-    if source.is_image:
+    if not len(both.rows):
         return None, 0.5, 0.5
-    positive = some(indices.positive, _MOST_POSITIVE)
-    unlabeled = some(indices.unlabeled, _MOST_UNLABELED)
-    rows = as_rows(source, np.concatenate([positive, unlabeled]))
-    if rows is None:
-        return None, 0.5, 0.5
-    dense = np.nan_to_num(np.asarray(rows, dtype=np.float64), nan=-np.inf)
-    ranks = rankdata(dense, axis=0)[: len(positive)].sum(axis=0)
-    n_p, n_u = len(positive), len(unlabeled)
+    dense = np.nan_to_num(both.rows, nan=-np.inf)
+    n_p, n_u = both.n_positive, len(dense) - both.n_positive
+    ranks = rankdata(dense, axis=0)[:n_p].sum(axis=0)
     auc = (ranks - n_p * (n_p + 1) / 2) / (n_p * n_u)
     told = np.maximum(auc, 1 - auc)
     target = np.repeat([1.0, 0.0], [n_p, n_u])
-    for index in source.categories:
+    for index in categories:
         told[index] = told_by_category(dense[:, index], target, np.ones(n_p + n_u))
     order = np.argsort(-told, kind="stable")
     best = int(order[0])
     return best, float(told[best]), float(told[order[1]]) if len(told) > 1 else 0.5
+
+
+def _filled_column(both: _Rows) -> tuple[int | None, tuple[float, float]]:
+    """Return the column that is filled most often in labelled rows against others, and how often.
+
+    Parameters
+    ----------
+    both : _Rows
+    """
+    is_filled = ~np.isnan(both.rows)
+    if not is_filled.size or is_filled.all():
+        return None, (0.0, 0.0)
+    labeled = is_filled[: both.n_positive].mean(axis=0)
+    others = is_filled[both.n_positive :].mean(axis=0)
+    place = int(np.argmax(labeled - others))
+    return place, (float(labeled[place]), float(others[place]))

@@ -14,6 +14,7 @@ _TELLS_ALONE, _AHEAD_OF_OTHERS = 0.97, 0.02
 _LIKE_NO_LEAK, _TOLD_BY_OTHERS = 0.6, 0.78
 _UNLIKE, _VERY_UNLIKE, _CHANCE = 0.68, 0.8, 0.45
 _MANY_TWINS = 0.3
+_OFTEN_FILLED, _HARDLY_FILLED = 0.5, 0.005
 _FEWEST_ALIKE = 3
 
 
@@ -93,6 +94,9 @@ def column_finding(evidence: FitEvidence, names: list[str] | None) -> Finding | 
     """
     if evidence.column is None:
         return None
+    filled = _filled_finding(evidence, names)
+    if filled is not None:
+        return filled
     best, other = evidence.column_auc, evidence.other_column_auc
     name = _name(evidence.column, names)
     sentence = (
@@ -102,14 +106,33 @@ def column_finding(evidence: FitEvidence, names: list[str] | None) -> Finding | 
     # seen in other columns as well, unless chance made the unlabelled samples that look alike.
     is_alike = evidence.likeness is not None and evidence.likeness < _LIKE_NO_LEAK
     is_shared = is_alike and other >= _TOLD_BY_OTHERS
-    if best < _TELLS_ALONE or best - other < _AHEAD_OF_OTHERS or is_shared:
+    if best < _TELLS_ALONE:
         return Finding("column", OK, best, sentence + ".")
+    if best - other < _AHEAD_OF_OTHERS or is_shared:
+        sentence = (
+            f"{name} tells labelled from unlabelled samples with AUC {best:.2f}, and another "
+            f"column with {other:.2f}, as where the classes stand apart."
+        )
+        return Finding("column", OK, best, sentence)
     sentence = (
         f"{name} alone tells labelled from unlabelled samples with AUC {best:.2f}: it may be a "
         "number of rows or be filled in by those who labelled. Leave it out unless it is what "
         "makes a positive."
     )
     return Finding("column", FAILED, best, sentence, "leak")
+
+
+def _filled_finding(evidence: FitEvidence, names: list[str] | None) -> Finding | None:
+    """Say if a column is filled in for those who were labelled and for hardly anybody else."""
+    labeled, others = evidence.filled
+    if evidence.filled_column is None or labeled < _OFTEN_FILLED or others > _HARDLY_FILLED:
+        return None
+    sentence = (
+        f"{_name(evidence.filled_column, names)} has a value in {labeled:.0%} of the labelled and "
+        f"{others:.1%} of the unlabelled samples: it was filled in where somebody labelled. Leave "
+        "it out unless it is what makes a positive."
+    )
+    return Finding("column", FAILED, labeled, sentence, "leak")
 
 
 def copies_finding(evidence: FitEvidence) -> Finding:

@@ -24,7 +24,7 @@ from vqpu.files._feature_graph import check_samples, joined_graph
 from vqpu.files._tree_graph import OUTPUTS as OUTPUTS_OF_TREES
 from vqpu.files._tree_graph import tree_graph, tree_samples
 from vqpu.nn import project_on_anchors
-from vqpu.persistence._targets import check_target, writing
+from vqpu.persistence._targets import MADE_HERE, check_target, writing
 from vqpu.vq._classifier import VQKMeansClassifier
 from vqpu.vq._network import VQNetwork
 from vqpu.vq._tree_network import TreeNetwork
@@ -201,6 +201,7 @@ def export_onnx(
     if extractor is not None:
         proto = joined_graph(extractor, proto)
         fed, samples = check_samples(extractor)
+    proto.producer_name = "vqpu"
     content: bytes = proto.SerializeToString()
     exported = _compare(model, outputs, content, fed, samples, path)
     with writing(path) as file:
@@ -213,7 +214,7 @@ def _check_request(model: Any, path: Path) -> None:
         raise ExportError(
             f"Only VQKMeansClassifier can be exported. Got {type(model).__name__} instead."
         )
-    check_target(path, (".onnx",))
+    check_target(path, (".onnx",), marks=MADE_HERE)
     try:
         import onnx  # noqa: F401
         import onnxruntime  # noqa: F401

@@ -21,7 +21,7 @@ from vqpu.files._feature_streams import (
     feature_chunks,
     file_chunks,
 )
-from vqpu.files._ranking import check_sheet
+from vqpu.files._ranking import check_sheet, save_sheet
 from vqpu.files.readers._texts import find_texts
 from vqpu.persistence._targets import writing
 
@@ -222,4 +222,4 @@ def _draw(path: Path, rows: list[list[Neighbour]], names: list[Any], extractor: 
                 frame = (x - 2, y - 2, x + _TILE + 1, y + _TILE + 1)
                 draw.rectangle(frame, outline="black", width=2)
     with writing(path) as file:
-        sheet.save(file, "PNG")
+        save_sheet(sheet, file)

@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from vqpu.files._input_streams import known_label
 from vqpu.files._models import open_model
 from vqpu.files._scoring import Predictions, from_rows
 from vqpu.files._writers import check_output, write_predictions
-from vqpu.persistence._targets import check_target, writing
+from vqpu.persistence._targets import MADE_HERE, check_target, writing
 
 _TILE = 112
 _MARGIN = 4
@@ -225,7 +225,7 @@ def check_sheet(
     """
     if kind != "images":
         raise UsageError(f"A contact sheet needs images; this model's input is of kind {kind!r}.")
-    check_target(path, (".png",), model_path=model_path)
+    check_target(path, (".png",), marks=MADE_HERE, model_path=model_path)
     if Path(path).resolve().is_relative_to(Path(input_path).resolve()):
         raise UsageError(
             f"{path} lies in {input_path}, where the sheet would be one more picture to rank, or "
@@ -260,7 +260,22 @@ def draw_sheet(path: Path, best: Predictions, mode: str) -> None:
         caption = f"{place + 1}: {best.probabilities[place]:.3f}"
         draw.text((x, y + _TILE), caption, fill="black")
     with writing(path) as file:
-        sheet.save(file, "PNG")
+        save_sheet(sheet, file)
+
+
+def save_sheet(sheet: Any, file: BinaryIO) -> None:
+    """Write a sheet as PNG that says what made it, so that the next one may replace it.
+
+    Parameters
+    ----------
+    sheet : PIL image
+    file : binary file
+    """
+    from PIL.PngImagePlugin import PngInfo
+
+    made_by = PngInfo()
+    made_by.add_text("Software", "vqpu")
+    sheet.save(file, "PNG", pnginfo=made_by)
 
 
 def _tiles(paths: Sequence[str], mode: str) -> Iterator[Any]:

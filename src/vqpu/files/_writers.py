@@ -32,40 +32,20 @@ class Writer(Protocol):
         """Finish the file's contents; the file itself stays open."""
 
 
-_LOOKED_AT = 1 << 16
+_MARKS = (b"score", b"probability")
 
 
 def check_output(path: str | Path, inputs: Iterable[str | Path], model_path: str | Path) -> None:
     """Refuse, before any work, what cannot be written to, an input, and the model's directory."""
     path = Path(path)
-    check_target(path, ENDINGS, model_path=model_path)
     for given in map(local_path, inputs):
         if path.exists() and given.exists() and path.samefile(given):
             raise UsageError(
                 f"{path} is the input: predictions would replace it. Choose another --out."
             )
-    if not _is_free(path):
-        raise UsageError(
-            f"{path} is there and holds no predictions, so it may be data of yours. Choose another "
-            "--out, or remove it first."
-        )
+    check_target(path, ENDINGS, marks=_MARKS, model_path=model_path)
     if path.suffix.lower() == ".parquet":
         _require_pyarrow()
-
-
-def _is_free(path: Path) -> bool:
-    """Return whether there is no file, an empty one, or earlier predictions."""
-    try:
-        size = path.stat().st_size
-        with open(path, "rb") as file:
-            is_parquet = path.suffix.lower() == ".parquet"
-            if is_parquet:  # which names its columns at its end
-                file.seek(max(0, size - _LOOKED_AT))
-            found = file.read(_LOOKED_AT)
-    except OSError:  # nothing there; what cannot be read is told by writing
-        return True
-    names = found if is_parquet else found.split(b"\n", 1)[0]
-    return not size or (b"score" in names and b"probability" in names)
 
 
 def write_predictions(

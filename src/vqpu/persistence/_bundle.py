@@ -17,6 +17,7 @@ from vqpu.errors import ModelFileError, did_you_mean
 from vqpu.persistence._directory import replaced_path, write_directory
 
 MANIFEST = "manifest.json"
+MODEL = "vqpu-model"  # the kind of bundle that estimators are
 FORMAT_VERSION = 1
 
 _HEAD = b'{\n  "sha256": "'

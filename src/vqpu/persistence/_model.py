@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from vqpu.errors import ModelFileError, VqpuError
-from vqpu.persistence._bundle import MANIFEST, Bundle, read_bundle, write_bundle
+from vqpu.persistence._bundle import MANIFEST, MODEL, Bundle, read_bundle, write_bundle
 from vqpu.persistence._targets import check_no_store
 from vqpu.persistence._tensors import WEIGHTS
-
-MODEL = "vqpu-model"
 
 
 def read_model(path: str | os.PathLike[str]) -> Bundle:

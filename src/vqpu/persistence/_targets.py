@@ -12,6 +12,10 @@ from typing import BinaryIO
 
 from vqpu.errors import OutputError, UsageError, VqpuError
 from vqpu.persistence._atomic import replacing
+from vqpu.persistence._bundle import MANIFEST, MODEL
+
+_LOOKED_AT = 1 << 16
+MADE_HERE = (b"vqpu",)  # pictures, pages and graphs say what made them
 
 
 def check_no_store(path: str | os.PathLike[str]) -> None:
@@ -34,6 +38,7 @@ def check_target(
     path: str | os.PathLike[str],
     endings: Sequence[str],
     *,
+    marks: Sequence[bytes],
     model_path: str | os.PathLike[str] | None = None,
 ) -> None:
     """Refuse, before any work, a result that cannot be written, or not there.
@@ -43,6 +48,9 @@ def check_target(
     path : path
         Ends in one of ``endings``, in a folder that exists and can be written to.
     endings : sequence of str
+    marks : sequence of bytes
+        What an earlier result holds near its beginning, or a Parquet file near its end: only that
+        may be replaced.
     model_path : path or None
         A model's directory, which takes no further file.
     """
@@ -60,11 +68,48 @@ def check_target(
         raise OutputError(f"{path} cannot be written: {reason}.") from error
     if not fits:
         raise OutputError(f"{path} cannot be written: give a file in an existing folder.")
+    _check_outside_models(path, folder, model_path)
+    if not _may_be_replaced(path, marks):
+        raise UsageError(
+            f"{path} is there and holds no earlier result of this kind, so it may be data of "
+            "yours. Choose another file, or remove it first."
+        )
+
+
+def _check_outside_models(
+    path: Path, folder: Path, model_path: str | os.PathLike[str] | None
+) -> None:
     if model_path is not None and folder.is_relative_to(Path(model_path).resolve()):
         raise UsageError(
             f"{path} lies in the model's own directory, where a further file makes the model "
             "unreadable. Choose another folder."
         )
+    for place in (folder, *folder.parents):
+        if f'"format": "{MODEL}"'.encode() in _read_some(place / MANIFEST):
+            raise UsageError(
+                f"{path} lies in {place}, which is a model: a further file makes it unreadable. "
+                "Choose another folder."
+            )
+
+
+def _may_be_replaced(path: Path, marks: Sequence[bytes]) -> bool:
+    """Return whether there is no file, an empty one, or an earlier result."""
+    found = _read_some(path, at_end=path.suffix.lower() == ".parquet")
+    if path.suffix.lower() in (".csv", ".jsonl"):
+        found = found.split(b"\n", 1)[0]
+    return not found or all(mark in found for mark in marks)
+
+
+def _read_some(path: Path, *, at_end: bool = False) -> bytes:
+    """Return the first or the last bytes of a file; none if it cannot be read."""
+    try:
+        size = path.stat().st_size
+        with open(path, "rb") as file:
+            if at_end:
+                file.seek(max(0, size - _LOOKED_AT))
+            return file.read(_LOOKED_AT)
+    except OSError:  # what cannot be read is told by writing
+        return b""
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vqpu.base._source import ArraySource
 from vqpu.datasets import find_task, load_task, make_pu
-from vqpu.persistence._targets import check_target, writing
+from vqpu.persistence._targets import MADE_HERE, check_target, writing
 from vqpu.rivals import NaivePUClassifier, OracleClassifier
 from vqpu.training import CheckResult
 from vqpu.vq._classifier import VQKMeansClassifier
@@ -25,7 +25,7 @@ def run_demo(out: Path, seed: int) -> None:
     """Fit all three methods on digits, print a table and write the picture to ``out``."""
     from rich.console import Console
 
-    check_target(out, (".png",))
+    check_target(out, (".png",), marks=MADE_HERE)
     console = Console()
     X, labels = load_task(_TASK)
     sample = make_pu(X, labels, n_positive=340, n_unlabeled=700, alpha=ALPHA, random_state=seed)
@@ -113,4 +113,4 @@ def _draw(model: VQKMeansClassifier, accuracies: list[float], out: Path) -> None
         f"VQ K-means on digits, even against odd: chosen by {model.variant_.stopping_signal}"
     )
     with writing(out) as file:
-        figure.savefig(file, format="png", dpi=120)
+        figure.savefig(file, format="png", dpi=120, metadata={"Software": "vqpu"})

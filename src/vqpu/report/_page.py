@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vqpu.base._parameters import check_integer
-from vqpu.persistence._targets import check_target, writing
+from vqpu.persistence._targets import MADE_HERE, check_target, writing
 from vqpu.report._codes import code_map, code_usage
 from vqpu.report._curves import check_rows, score_histogram, stopping_curve
 from vqpu.report._drawing import draw_histogram, draw_map, draw_stopping, draw_usage
@@ -66,7 +66,7 @@ def write_report(model_path: str | os.PathLike[str], out: str | os.PathLike[str]
         Ends in .html, in an existing folder that is not the model's.
     """
     target = Path(out)
-    check_target(target, _ENDINGS, model_path=model_path)
+    check_target(target, _ENDINGS, marks=MADE_HERE, model_path=model_path)
     # A file name may hold bytes that are no text; they are shown as question marks.
     page = make_report(model_path).encode("utf-8", "replace")
     with writing(target) as file:

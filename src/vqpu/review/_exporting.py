@@ -12,6 +12,7 @@ from vqpu.files._decisions import Decision, read_decisions
 from vqpu.persistence._targets import check_target, writing
 
 ENDINGS = (".csv", ".parquet", ".jsonl")
+_MARKS = (b"item", b"answer", b"probability")
 
 
 def export_decisions(decisions: str | Path, out: str | Path) -> int:
@@ -24,9 +25,9 @@ def export_decisions(decisions: str | Path, out: str | Path) -> int:
     out : path
     """
     source, target = Path(decisions), Path(out)
-    check_target(target, ENDINGS)
     if target.exists() and source.exists() and target.samefile(source):
         raise UsageError(f"{out} is the file of decisions itself. Choose another --out.")
+    check_target(target, ENDINGS, marks=_MARKS)
     found = read_decisions(source)
     content = _MAKERS[target.suffix.lower()](found)
     with writing(target) as file:
