@@ -42,7 +42,7 @@ def test_fit__config_file__same_model_as_options(
     np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
 
 
-def test_fit__progress__distance_share_codes_and_time_left(
+def test_fit__progress__distance_share_and_codes(
     table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     arguments = [table / "data.csv", "--label", "known", "--positive", "yes", "--drop", "truth"]
@@ -51,10 +51,8 @@ def test_fit__progress__distance_share_codes_and_time_left(
     captured = capsys.readouterr()
     lines = [line for line in captured.err.splitlines() if "step" in line]
     assert len(lines) == 3
-    for words in ("step 40 of at most 60", "center distance", "positive share", "codes in use",
-                  " s left"):  # fmt: skip
+    for words in ("step 40 of at most 60", "center distance", "positive share", "codes in use"):
         assert words in lines[1]
-    assert "left" not in lines[2]
     assert "alpha is estimated as" in captured.out
     assert "replaced" not in captured.out
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -349,6 +350,37 @@ def test_parts__column_read_in_one_of_them__not_refused() -> None:
     whole.add_plain(json.loads(json.dumps(read.to_plain())))
     whole.check_readable(plan)
     assert whole.counts == {"number": {"size": 21}}
+
+
+def test_labels__positive_but_for_capitals_or_spaces__counted_as_unlabelled_with_a_note(
+    tmp_path: Path,
+) -> None:
+    labels = ["yes", "Yes", "yes ", "no", "maybe yes", None] * 5
+    path = write(tmp_path / "t.csv", pa.table({"x": np.arange(30.0) % 7, "l": labels}))
+    with pytest.warns(ColumnWarning, match="'l' that are the positive value but for cap.*10"):
+        data = read_table(path, label="l", positive="yes", cache_dir=tmp_path)
+    assert data.y.sum() == 5
+
+
+def test_csv__marks_that_may_separate_thousands__noted_not_guessed(tmp_path: Path) -> None:
+    rows = [f"{i % 9 + 1}.{i:03};{i % 7}.5;{i % 2}" for i in range(20)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["income;weight;l", "879;1;1", *rows]) + "\n")
+    with pytest.warns(ColumnWarning, match="'income' that have three digits behind.*: 20, such"):
+        data = read_table(path, label="l", positive="1", cache_dir=tmp_path)
+    assert data.X[1, 0] == 1.0
+    path.write_text("\n".join(["income;l", "0.879;1", *(f"1.{i:03};{i % 2}" for i in range(20))]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_table(path, label="l", positive="1", cache_dir=tmp_path)
+
+
+def test_ids__repeated__counted(tmp_path: Path) -> None:
+    ids = [f"c{i % 18}" for i in range(20)]
+    table = pa.table({"x": np.arange(20.0) % 7, "id": ids, "l": [0, 1] * 10})
+    path = write(tmp_path / "t.csv", table)
+    with pytest.warns(ColumnWarning, match="'id' that name a row that another names too.*: 2"):
+        read_table(path, label="l", positive=1, id_column="id", cache_dir=tmp_path)
 
 
 def test_lists_all_of_another_length__refused(tmp_path: Path) -> None:

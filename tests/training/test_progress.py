@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from vqpu.training._progress import progress_reporter
+from vqpu.training._progress import _Clock, progress_reporter
 
 ROW = {"center_distance": 12.5, "positive_share": 0.25, "codes_in_use": 3, "holdout_loss": 0.5}
 
@@ -40,3 +40,15 @@ def test_terminal__a_bar_with_the_last_check(
     assert "VQ K-means" in shown
     assert "40/40" in shown
     assert "positive 0.25" in shown
+
+
+def test_time_left__by_the_pace_since_the_first_step_told_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = iter([100.0, 104.0, 104.5, 200.0])
+    monkeypatch.setattr("vqpu.training._progress.time.monotonic", lambda: next(now))
+    clock = _Clock(60)
+    assert clock.time_left(20) == ""  # of a resumed fit: no pace yet
+    assert clock.time_left(30) == ", at most 12 s left"
+    assert clock.time_left(58) == ""  # under a second
+    assert clock.time_left(60) == ""

@@ -194,7 +194,7 @@ class ArraySource:
         kind = "NaN" if np.isnan(chunk[sample][bad[sample]]).any() else "infinity (inf)"
         raise UnusableSampleError(
             f"X contains {kind} in sample {start + sample}. Every value must be finite: "
-            "remove or impute such samples first. (NaN and inf are never guessed at.)"
+            "remove or impute such samples first."
         )
 
     def moments(self) -> Moments:

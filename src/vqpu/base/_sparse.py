@@ -74,7 +74,7 @@ class SparseSource(ArraySource):
             kind = "NaN" if np.isnan(values[place]) else "infinity (inf)"
             raise InputError(
                 f"X contains {kind} in sample {sample}. Every value must be finite: remove "
-                "or impute such samples first. (NaN and inf are never guessed at.)"
+                "or impute such samples first."
             )
         columns = self._matrix.indices[np.isnan(values)]
         n_missing = np.bincount(columns, minlength=self.sample_shape[0])

@@ -15,7 +15,8 @@ from vqpu.errors import UsageError
 
 _SHARES = ("recall", "precision", "f1", "auc", "proxy_auc")
 BEYOND_BOUNDS = (
-    "Estimates below 0 or above 1 mean that alpha or the scenario does not fit these data."
+    "Estimates below 0 or above 1 mean that alpha or the scenario does not fit these data, or that "
+    "the model was trained on these very rows, which it then ranks too well."
 )
 
 

@@ -160,8 +160,8 @@ def _print_fitted(model: Any, out: str | None, *, replaces: bool, as_json: bool)
     evidence = model.evidence_
     if finding.level != "ok" and evidence.n_positive > evidence.n_unlabeled:
         note += (
-            f" There were {evidence.n_positive} labelled positives and only "
-            f"{evidence.n_unlabeled} unlabelled samples: see that the two are not swapped."
+            f" There were more labelled positives ({evidence.n_positive} of those kept apart) than "
+            f"unlabelled samples ({evidence.n_unlabeled}): see that the two are not swapped."
         )
     if model.max_seconds is not None:
         note += _describe_limit(model)

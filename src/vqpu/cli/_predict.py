@@ -167,8 +167,9 @@ def rank(
     _print_ranking(ranked)
     if out is not None:
         typer.echo(f"written to {out}", err=True)
-    if sheet is not None and len(ranked.best) > MOST_TILES:
-        typer.echo(f"{sheet} shows the first {MOST_TILES} of them", err=True)
+    if sheet is not None:
+        shown = min(len(ranked.best), MOST_TILES)
+        typer.echo(f"{sheet} shows the first {shown} of them", err=True)
 
 
 def _plain_row(row: tuple[Any, ...], kept: list[str]) -> dict[str, Any]:

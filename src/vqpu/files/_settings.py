@@ -235,10 +235,11 @@ def _read_config(path: Path) -> dict[str, Any]:
             raise InputError(f"{path} is too large for a file of settings.")
         text = path.read_text("utf-8")
         found: dict[str, Any] = json.loads(text) if is_json else tomllib.loads(text)
-    except (OSError, ValueError) as error:  # of decoding too
-        reason = getattr(error, "strerror", None) or error
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except ValueError as error:  # of decoding too
         kind = "JSON" if is_json else "TOML"
-        raise InputError(f"{path} cannot be read as {kind}: {reason}.") from error
+        raise InputError(f"{path} cannot be read as {kind}: {error}.") from error
     if not isinstance(found, dict):
         raise InputError(f"{path} must hold an object of settings. It holds {found!r:.50}.")
     return found

@@ -18,6 +18,10 @@ _WORDS = {
     "infinite": "are infinite and count as missing",
     "unseen": "were not seen often enough in training and count as 'other'",
     "length": "are lists of another length and count as missing",
+    "thousands": "have three digits behind every mark and are read as decimals (take the mark out "
+    "if it separates thousands)",
+    "id": "name a row that another names too, so that these rows may be there twice",
+    "label": "are the positive value but for capitals or spaces and count as unlabelled",
 }
 _MOST_EXAMPLES = 3
 _LONGEST = 40

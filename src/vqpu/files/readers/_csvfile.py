@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,10 @@ _QUOTED_COMMA = re.compile(rb'"[-+]?[\d.]*,(?:\d{1,2}|\d{4,})"')
 _DECIMAL_POINT = re.compile(rb'[;\t|\n"][-+]?\d+\.\d+["\r\n;\t|]')
 # Of cells with a comma: marks of thousands before it, then the comma itself.
 _THOUSANDS = (r"^(\s*[-+]?\d+)\.(\d{3}[\d.]*,\d+\s*)$", r"\1\2")
+# Read as decimals, these may be thousands: three digits behind every mark, and none begins with 0.
+_LIKE_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:[.,]\d{3})+")
+_NO_THOUSANDS = re.compile(r"[-+]?(?:0?[.,]\d+|\d+[.,](?:\d{1,2}|\d{4,}))")
+_FEWEST_LIKE, _ROWS_LOOKED_AT = 3, 2_000
 _COMMA = (r"^(\s*[-+]?\d*),(\d+\s*)$", r"\1.\2")
 _MOST_THOUSANDS = 4
 _FEW_VALUES, _MANY_BYTES = 1 << 16, 1 << 25  # batches of wide tables are joined up to so many
@@ -65,6 +71,7 @@ class CsvFile:
             for name, kind in kinds.items()
         }
         fixed |= {name: pa.string() for name in text}
+        self.like_thousands = _like_thousands(start, self._delimiter)
         first = self._first_batch(fixed, header)
         if first is None or not first.num_rows:
             raise InputError(f"{path} has no rows.")
@@ -197,6 +204,35 @@ def _separator(line: str, default: str) -> str:
     outside = re.sub(r'"[^"]*"', "", line)
     counts = {mark: outside.count(mark) for mark in dict.fromkeys((default, *_SEPARATORS))}
     return max(counts, key=lambda mark: counts[mark]) if any(counts.values()) else default
+
+
+def _like_thousands(start: bytes, delimiter: str) -> dict[str, list[str]]:
+    r"""Return the cells of columns in which marks of decimals may separate thousands.
+
+    Examples
+    --------
+    >>> _like_thousands(b"a;b\n1.140;1.5\n879;1.140\n2.536;7\n9.100;2.000\n", ";")
+    {'a': ['1.140', '2.536', '9.100']}
+    """
+    text = start.decode("utf-8-sig", errors="replace")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    found: dict[str, list[str]] = {}
+    decimals: set[str] = set()
+    try:
+        header = next(rows, [])
+        for row in islice(rows, _ROWS_LOOKED_AT):
+            for name, cell in zip(header, map(str.strip, row), strict=False):
+                if _LIKE_THOUSANDS.fullmatch(cell):
+                    found.setdefault(name, []).append(cell)
+                elif _NO_THOUSANDS.fullmatch(cell):
+                    decimals.add(name)
+    except csv.Error:  # what is wrong with it is told by reading
+        return {}
+    return {
+        name: cells
+        for name, cells in found.items()
+        if name not in decimals and len(cells) >= _FEWEST_LIKE
+    }
 
 
 def _is_conversion(error: Exception) -> bool:

@@ -13,6 +13,7 @@ from vqpu.files.readers._samples import KeptColumn
 
 _LONGEST_KEPT = 100_000  # bytes of a cell
 _MOST_KEPT = 1 << 26  # bytes of a batch
+_LOOKED_AT = 100  # labels of a batch, for examples
 
 
 def is_positive(label: str, positive: Any, values: Any) -> NDArray[np.int8]:
@@ -43,6 +44,31 @@ def is_positive(label: str, positive: Any, values: Any) -> NDArray[np.int8]:
         ) from error
     array: NDArray[np.int8] = found.to_numpy(zero_copy_only=False).astype(np.int8)
     return array
+
+
+def nearly_positive(label: str, positive: Any, values: Any) -> tuple[int, list[Any]]:
+    """Return how many labels are the positive value but for capitals or spaces, and examples.
+
+    Parameters
+    ----------
+    label : str
+        Name of the column.
+    positive : object
+    values : pyarrow.Array
+    """
+    import pyarrow.compute as pc
+
+    if not arrow.is_text(values.type):
+        return 0, []
+    wanted = str(positive)
+
+    def is_near(plain: Any) -> Any:
+        folded = pc.utf8_lower(pc.utf8_trim_whitespace(plain))
+        return pc.and_(pc.equal(folded, wanted.strip().lower()), pc.not_equal(plain, wanted))
+
+    plain = arrow.plain_text(label, values)
+    found = plain.filter(pc.fill_null(arrow.mapped(plain, is_near), False))
+    return len(found), found[:_LOOKED_AT].to_pylist()
 
 
 def some_words(values: Any, most: int = 6) -> list[str]:

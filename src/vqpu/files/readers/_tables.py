@@ -15,7 +15,7 @@ from vqpu.base.columns._rows import with_plan
 from vqpu.base.columns._text import LONGEST_READ
 from vqpu.base.columns._wishes import check_columns
 from vqpu.errors import InputError
-from vqpu.files.readers._roles import ids_of, is_positive, kept_column, some_words
+from vqpu.files.readers._roles import ids_of, is_positive, kept_column, nearly_positive, some_words
 from vqpu.files.readers._samples import Chunk, KeptColumn, PUData, check_both_kinds
 from vqpu.files.readers._spool import Spool
 from vqpu.files.readers._tablefiles import TableFile, open_table, stream, understood
@@ -340,6 +340,7 @@ def _encode_all(
     notes = Notes()
     with Spool(cache_dir) as spool:
         for table in tables:
+            _note_thousands(table, plan, notes)
             start = sum(sizes)
             n = 0
             for chunk in _encoded(
@@ -350,11 +351,21 @@ def _encode_all(
                 n += len(chunk.X)
                 if roles.id_column is not None:
                     names += chunk.names
+            if roles.id_column is not None:
+                notes.add(roles.id_column, "id", n - len(set(names[start:])), [])
             sizes.append(n)
         X = spool.finish(np.float64, (sum(sizes), plan.n_features))
     notes.warn(3, plan=plan)
     named = names if roles.id_column else range(sum(sizes))
     return _Read(X, np.concatenate(labels), named, sizes, words)
+
+
+def _note_thousands(table: TableFile, plan: ColumnPlan, notes: Notes) -> None:
+    """Count cells of a CSV file whose decimal marks may separate thousands."""
+    cells = getattr(table, "like_thousands", {})
+    for column in plan.columns:
+        if column.kind == "number" and column.name in cells:
+            notes.add(column.name, "thousands", len(cells[column.name]), cells[column.name])
 
 
 def _encoded(
@@ -382,6 +393,10 @@ def _encoded(
         if roles.label is not None:
             values = batch.column(roles.label)
             y = is_positive(roles.label, roles.positive, values)
+            if is_training:
+                notes.add(
+                    roles.label, "label", *nearly_positive(roles.label, roles.positive, values)
+                )
             if words is not None and len(words) < 10:
                 words.update(some_words(values))
         next_row += batch.num_rows
