@@ -110,6 +110,16 @@ def test_watch__category_and_gaps__named_with_their_shares() -> None:
     assert "'age' (50% missing, 0% then)" in sentence
 
 
+def test_watch__days__told_as_dates() -> None:
+    plan = ColumnPlan((Column("seen", "date"),))
+    days = np.repeat(np.arange(19_000.0, 19_100), 2)
+    X = np.column_stack([days, *[np.zeros(200)] * 4])
+    watch = DriftWatch(reference_of(X), plan.feature_names, plan)
+    later = np.array([1_000.0, 0, 0, 0, 0])
+    watch.add(X + later, np.linspace(-4, 1, 200))
+    assert "'seen.days' (0% up to 2022-" in watch.finding().sentence
+
+
 def test_watch__few_samples__nothing_is_said() -> None:
     watch = DriftWatch(reference_of(np.arange(100.0)[:, None]))
     watch.add(np.full((5, 1), 1e6), np.full(5, 9.0))

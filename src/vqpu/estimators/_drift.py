@@ -36,7 +36,7 @@ class DriftWatch:
     names : list of str or None
         Of its columns.
     plan : ColumnPlan or None
-        Says what codes of categories mean.
+        Says what codes of categories mean, and which numbers are days.
     is_image : bool
     """
 
@@ -50,6 +50,8 @@ class DriftWatch:
     ) -> None:
         self._reference, self._names, self._is_image = reference, names, is_image
         self._values = {} if plan is None else plan.values_by_column()
+        dates = [] if plan is None else [one for one in plan.columns if one.kind == "date"]
+        self._days = {column.feature_names[0] for column in dates}  # counted from 1970
         self._n = self._n_called = 0
         self._cells = np.zeros(len(reference.positives.n_unlabeled), np.int64)
         self._scores = _Sum(reference.scores)
@@ -169,6 +171,8 @@ class DriftWatch:
         mark = int(moves.argmax())
         value, shares = then.marks[place, mark], (now.shares[place, mark], then.shares[place, mark])
         where = f"at most {value:.4g}"
+        if name in self._days and np.isfinite(value):
+            where = f"up to {np.datetime64(int(value), 'D')}"
         if then.is_category[place]:
             values = self._values.get(name, [])
             where = repr(values[int(value)]) if int(value) < len(values) else "another value"

@@ -115,7 +115,7 @@ def _problem(facts: Facts, name: str, wishes: Wishes) -> str | None:
         if texts.n and not n_read:
             return (
                 f"holds no number, but text such as {next(iter(texts.counts), '')[:40]!r} (take it "
-                "as it is without --number, or save it with decimal points)"
+                "as it is without --number, or save it as plain numbers such as 1616.58)"
             )
     if wishes.missing == "refuse":
         return _gaps(facts, name, wishes)
