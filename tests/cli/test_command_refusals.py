@@ -122,7 +122,7 @@ WRONG_USAGE = {
 
 REFUSED = {
     LABELED + "--config {place}/broken.toml": "cannot be read as TOML",
-    LABELED + "--config {place}/none.toml": "cannot be read as TOML: No such file",
+    LABELED + "--config {place}/none.toml": "none.toml cannot be read: No such file",
     FIT + "--label z --positive yes": "lacks the column 'z'",
     FIT + "--label y --positive maybe": "no row with the positive value 'maybe'",
     "fit --positives {place}/narrow.npy --unlabeled {place}/fits.parquet --out {new}/m": "of kind",

@@ -232,7 +232,7 @@ def test_fit__one_folder_and_a_file_of_labels(
     done = run_json(
         capsys, "fit", pictures / "unlabeled", "--labels", tmp_path / "labels.csv",
         "--label", "mark", "--positive", "wanted", "--image-size", 16, "--image-mode", "L",
-        "--out", tmp_path / "model", *QUICK,
+        "--out", tmp_path / "model", *QUICK, "--set=batch_size=128",
     )  # fmt: skip
     assert done["stop_reason"] == "max_steps"
     sample = kept_sample(tmp_path / "model")

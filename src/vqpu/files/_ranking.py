@@ -225,12 +225,12 @@ def check_sheet(
     """
     if kind != "images":
         raise UsageError(f"A contact sheet needs images; this model's input is of kind {kind!r}.")
-    check_target(path, (".png",), marks=MADE_HERE, model_path=model_path)
     if Path(path).resolve().is_relative_to(Path(input_path).resolve()):
         raise UsageError(
             f"{path} lies in {input_path}, where the sheet would be one more picture to rank, or "
             "replace one. Choose another folder."
         )
+    check_target(path, (".png",), marks=MADE_HERE, model_path=model_path)
 
 
 def draw_sheet(path: Path, best: Predictions, mode: str) -> None:
