@@ -527,8 +527,6 @@ UNFINISHED = {
     "gan-forms",
     "rival-forms",
     "forms",
-    "borders",
-    "small-images",
 }
 
 
