@@ -45,6 +45,10 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "distpu_authors": ("distpu", _AUTHORS),
     "robustpu": ("robustpu", {"alpha": 0.5}),
     "p3mix": ("p3mix", {}),
+    "p3mix_narrow": (  # unlabelled samples as heavy as positives, few in doubt
+        "p3mix",
+        {"lower": 0.4, "upper": 0.6, "unlabeled_weight": 1.0, "entropy_weight": 0.1},
+    ),
     "ncpu": ("ncpu", {"alignment_weight": 0.1}),
     "ncpu_alignment1": ("ncpu", {"alignment_weight": 1.0}),
 }

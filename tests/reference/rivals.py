@@ -95,13 +95,15 @@ def self_paced_weight(hardness: float, threshold: float) -> float:
     return min(candidates, key=lambda v: v * hardness + threshold * (v * v / 2 - v))
 
 
-def mixed_loss(logits: Array, targets: Array, n_positive: int, entropy_weight: float) -> float:
+def mixed_loss(
+    logits: Array, targets: Array, n_positive: int, unlabeled_weight: float, entropy_weight: float
+) -> float:
     losses = [
         -t * math.log(sigmoid(f)) - (1 - t) * math.log(1 - sigmoid(f))
         for f, t in zip(logits, targets, strict=True)
     ]
     first, second = losses[:n_positive], losses[n_positive:]
-    means = sum(first) / len(first) + sum(second) / len(second)
+    means = sum(first) / len(first) + unlabeled_weight * sum(second) / len(second)
     return float(means + entropy_weight * entropy(logits))
 
 

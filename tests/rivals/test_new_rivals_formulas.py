@@ -83,8 +83,8 @@ def test_p3mix__candidates__positives_nearest_the_border() -> None:
 def test_mixed_loss__hand_computed() -> None:
     logits, targets = torch.zeros(3), torch.tensor([1.0, 0.25, 0.0])
     # Every cross entropy and every entropy is log 2.
-    expected = 2 * math.log(2) + 0.1 * math.log(2)
-    assert mixed_loss(logits, targets, 1, 0.1).item() == pytest.approx(expected)
+    expected = 1.5 * math.log(2) + 0.1 * math.log(2)
+    assert mixed_loss(logits, targets, 1, 0.5, 0.1).item() == pytest.approx(expected)
 
 
 def test_alignment__hand_computed() -> None:
@@ -136,8 +136,8 @@ def test_formulas__random_numbers__equal_reference(seed: int) -> None:
     assert weighted_cross_entropy(f, v, 4).item() == pytest.approx(
         reference.weighted_cross_entropy(logits, weights, 4), rel=1e-9
     )
-    assert mixed_loss(f, t, 4, 0.3).item() == pytest.approx(
-        reference.mixed_loss(logits, targets, 4, 0.3), rel=1e-9
+    assert mixed_loss(f, t, 4, 0.7, 0.3).item() == pytest.approx(
+        reference.mixed_loss(logits, targets, 4, 0.7, 0.3), rel=1e-9
     )
     online, target = rng.normal(size=(6, 3)), rng.normal(size=(6, 3))
     classes = rng.random(6) < 0.5
@@ -182,7 +182,14 @@ def test_robustpu__weights__by_the_hardness_of_what_a_set_says() -> None:
 
 def test_p3mix__candidates__are_among_what_a_member_is_trained_on() -> None:
     training, _ = two_members()
-    recipe = _P3MixRecipe(training, lower=0.4, upper=0.6, n_candidates=1, entropy_weight=0.0)
+    recipe = _P3MixRecipe(
+        training,
+        lower=0.4,
+        upper=0.6,
+        n_candidates=1,
+        unlabeled_weight=1.0,
+        entropy_weight=0.0,
+    )
     network: Any = FirstColumns()
     recipe.choose(network)
     # P is at -4 to -1 for member 0, which is trained on odd places, and at 4 to 1 for member 1.

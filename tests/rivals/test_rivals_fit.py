@@ -92,7 +92,7 @@ PARAMETER_CASES: dict[str, tuple[type, dict[str, Any], str]] = {
     ),
     "no iteration": (RobustPUClassifier, {"n_iterations": 0}, "n_iterations must be an integer"),
     "cold": (RobustPUClassifier, {"temperature": 0}, r"temperature must be a number in \(0"),
-    "bounds": (P3MixClassifier, {"lower": 0.7}, "lower must not be above upper. Got 0.7 and 0.6"),
+    "bounds": (P3MixClassifier, {"lower": 0.9}, "lower must not be above upper. Got 0.9 and 0.85"),
     "no candidate": (P3MixClassifier, {"n_candidates": 0}, "n_candidates must be an integer >= 1"),
     "no forgetting": (NcPUClassifier, {"label_decay": 1.0}, r"label_decay must be a number in"),
     "pushing apart": (NcPUClassifier, {"alignment_weight": -1}, "alignment_weight must be"),

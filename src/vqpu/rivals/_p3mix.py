@@ -26,7 +26,7 @@ from vqpu.rivals._recipes import (
 from vqpu.rivals._training import WARMUP, LogitTraining, Trained
 from vqpu.training import Changing, Feed, History
 
-_CONCENTRATION = 1.0  # of the Beta distribution of mixup
+_CONCENTRATION = 0.5  # of the Beta distribution of mixup
 
 
 def corrected_targets(scores: Tensor, upper: float) -> Tensor:
@@ -67,11 +67,17 @@ def nearest_the_border(logits: Tensor, count: int) -> Tensor:
     return torch.sort(logits.abs(), stable=True).indices[:count]
 
 
-def mixed_loss(logits: Tensor, targets: Tensor, n_positive: int, entropy_weight: float) -> Tensor:
+def mixed_loss(
+    logits: Tensor,
+    targets: Tensor,
+    n_positive: int,
+    unlabeled_weight: float,
+    entropy_weight: float,
+) -> Tensor:
     r"""Return the loss of a mixed batch.
 
     .. math:: \frac{1}{n_p} \sum_P H(\tilde y, f(\tilde x))
-        + \frac{1}{n_u} \sum_U H(\tilde y, f(\tilde x)) + \beta\, \overline{H(f(\tilde x))}
+        + \frac{w}{n_u} \sum_U H(\tilde y, f(\tilde x)) + \beta\, \overline{H(f(\tilde x))}
 
     H of two arguments is the cross entropy, of one the entropy of the prediction.
 
@@ -80,11 +86,11 @@ def mixed_loss(logits: Tensor, targets: Tensor, n_positive: int, entropy_weight:
     logits, targets : Tensor of shape (n,)
         Of mixed samples; those whose first partner is a labelled positive come first.
     n_positive : int
-    entropy_weight : float
-        beta.
+    unlabeled_weight, entropy_weight : float
+        w and beta.
     """
     losses = binary_cross_entropy_with_logits(logits, targets, reduction="none")
-    both = losses[:n_positive].mean() + losses[n_positive:].mean()
+    both = losses[:n_positive].mean() + unlabeled_weight * losses[n_positive:].mean()
     return both + entropy_weight * mean_entropy(logits)
 
 
@@ -96,7 +102,7 @@ class _P3MixRecipe(Recipe):
     training : LogitTraining
     lower, upper : float
     n_candidates : int
-    entropy_weight : float
+    unlabeled_weight, entropy_weight : float
     """
 
     def __init__(
@@ -106,10 +112,12 @@ class _P3MixRecipe(Recipe):
         lower: float,
         upper: float,
         n_candidates: int,
+        unlabeled_weight: float,
         entropy_weight: float,
     ) -> None:
         self._training = training
-        self.lower, self.upper, self.entropy_weight = lower, upper, entropy_weight
+        self.lower, self.upper = lower, upper
+        self.unlabeled_weight, self.entropy_weight = unlabeled_weight, entropy_weight
         self._sets = [
             training.context.split.training_sets(member).positive
             for member in range(training.context.split.n_members)
@@ -164,7 +172,9 @@ class _P3MixObjective(MemberObjective):
             partner_targets[is_doubtful] = 1.0
         mixed = self.network.forward_mixed(mix, x, partners, member)
         mixed_targets = mix.blend(targets, partner_targets)
-        return mixed_loss(mixed, mixed_targets, n_positive, recipe.entropy_weight)
+        return mixed_loss(
+            mixed, mixed_targets, n_positive, recipe.unlabeled_weight, recipe.entropy_weight
+        )
 
     def changing(self) -> Changing:
         return super().changing()._replace(tensors={"candidates": self._recipe.candidates})
@@ -191,14 +201,15 @@ class P3MixClassifier(LogisticClassifier):
 
     .. math:: \tilde x = \lambda' x + (1 - \lambda') x', \quad
         \tilde y = \lambda' y + (1 - \lambda') y', \quad
-        \lambda' = \max(\lambda, 1 - \lambda), \; \lambda \sim \mathrm{Beta}(1, 1),
+        \lambda' = \max(\lambda, 1 - \lambda), \; \lambda \sim \mathrm{Beta}(.5, .5),
 
     and the partner of an unlabelled sample in doubt (score between ``lower`` and ``upper``) is a
     labelled positive near the border: the mixed sample lies near the border too, with a target that
     is nearer to the truth, and pushes the border back. An unlabelled sample whose score is at least
     ``upper`` has target 1, all others 0. Threshold 1/2.
 
-    From the paper: partners, correction, mean teacher, the entropy term. Our choice: a warm-up of P
+    From the paper: partners, correction, mean teacher, the entropy term; bounds, weights and Beta
+    are those of a published benchmark. Our choice: a warm-up of P
     against U without mixup; one lambda a batch; the averaged network is the teacher; candidates are
     chosen every epoch; training stops by the order of held-out P and U (1 - AUC), as the loss
     itself corrects its own labels.
@@ -207,11 +218,13 @@ class P3MixClassifier(LogisticClassifier):
     ----------
     warmup : float in (0, 1], default=0.25
         Steps of the warm-up, as a share of ``max_steps`` and in addition to them.
-    lower, upper : float in [0, 1], default=0.4, 0.6
+    lower, upper : float in [0, 1], default=0.15, 0.85
         Between which scores an unlabelled sample is in doubt.
     n_candidates : int, default=100
         Positives near the border to draw partners from.
-    entropy_weight : float, default=0.1
+    unlabeled_weight : float, default=0.5
+        w, the weight of unlabelled samples; that of labelled positives is 1.
+    entropy_weight : float, default=0.05
         beta, the weight of the entropy of predictions.
     **parameters
         As in :class:`vqpu.rivals.NaivePUClassifier`.
@@ -232,10 +245,11 @@ class P3MixClassifier(LogisticClassifier):
     _saved: ClassVar[tuple[str, ...]] = (*LogisticClassifier._saved, "warmup_history_")
 
     warmup: float = 0.25
-    lower: float = 0.4
-    upper: float = 0.6
+    lower: float = 0.15
+    upper: float = 0.85
     n_candidates: int = 100
-    entropy_weight: float = 0.1
+    unlabeled_weight: float = 0.5
+    entropy_weight: float = 0.05
 
     warmup_history_: History = field(init=False)
 
@@ -248,6 +262,7 @@ class P3MixClassifier(LogisticClassifier):
                 f"lower must not be above upper. Got {self.lower} and {self.upper} instead."
             )
         check_integer("n_candidates", self.n_candidates, 1)
+        check_real("unlabeled_weight", self.unlabeled_weight, 0, open_low=True)
         check_real("entropy_weight", self.entropy_weight, 0)
 
     def _train(self, training: LogitTraining) -> Trained:
@@ -258,6 +273,7 @@ class P3MixClassifier(LogisticClassifier):
             lower=self.lower,
             upper=self.upper,
             n_candidates=self.n_candidates,
+            unlabeled_weight=self.unlabeled_weight,
             entropy_weight=self.entropy_weight,
         )
         result = training.run(recipe, patience=self.patience, start=warmup.state)
