@@ -17,10 +17,12 @@ from unittest.mock import patch
 from experiments.item import Config, Record, RunResult, Seeds, study
 from experiments.studies.gan_budgets import MNIST, check, run_on_mnist
 from experiments.summary import markdown_table
+from vqpu.training import StoppingRule
 
 _OBSERVER = {"learning_rate": 2e-4, "noise": 0.7, "schedule": "constant"}
 _POOLED = {**_OBSERVER, "max_steps": 1_000, "check_every": 100, "encoder": "conv"}
 _DGAN = {"learning_rate": 2e-4, "gan_steps": 2_000, "max_steps": 600, "check_every": 50}
+_STOPPED = "d-gan_flat_stopped"  # by the AUC of held-out samples, as without a channel
 _TORCH_INIT = "observer_pooled_cosine_torch-init"  # torch's initial weights where He's are now
 # name: method, parameters
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -42,6 +44,7 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         {**_OBSERVER, "max_steps": 2_400, "check_every": 200, "encoder": "dcgan"},
     ),
     "d-gan_flat": ("d-gan", {**_DGAN, "noise": 0.7, "encoder": "dcgan"}),
+    _STOPPED: ("d-gan", {**_DGAN, "noise": 0.7, "encoder": "dcgan"}),
     "d-gan_literal": ("d-gan", {**_DGAN, "noise": 0.0}),
 }
 
@@ -62,10 +65,16 @@ def expand(seeds: Seeds | None) -> dict[str, Config]:
 
 def run(config: Config, data_dir: Path | None) -> RunResult:
     kept = ("stage", "step", "epoch", "seconds", "accuracy", "holdout_auc", "positive_share")
-    is_as_torch_has_it = config["case"] == _TORCH_INIT
-    changed = patch("vqpu.nn._encoders.scale_for_relu") if is_as_torch_has_it else nullcontext()
-    with changed:
+    changes: dict[str, Any] = {
+        _TORCH_INIT: patch("vqpu.nn._encoders.scale_for_relu"),
+        _STOPPED: patch("vqpu.rivals._dgan._stopping", _by_auc),
+    }
+    with changes.get(config["case"], nullcontext()):
         return run_on_mnist(config, data_dir, kept)
+
+
+def _by_auc(*, has_channel: bool, patience: int) -> StoppingRule:  # noqa: ARG001
+    return StoppingRule("holdout-auc", patience)
 
 
 def curve(record: Record, n_points: int = 8) -> str:

@@ -24,8 +24,7 @@ SMALL_MNIST = {
     "alpha": 0.5,
     "n_judged": 2_000,
 }
-# A main stage of Dist-PU that stops by its label distribution term, as the balanced one does.
-_STOPPED = "distpu_natural_stopped"
+# "stopped" main stages end by what is judged on held-out samples, others at the end of the budget.
 _BUDGET = {"max_steps": 400, "check_every": 50, "n_members": 1}
 _AUTHORS = {
     "alpha": 0.5,
@@ -40,16 +39,18 @@ _AUTHORS = {
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "naive": ("naive", {}),
     "distpu_natural": ("distpu", {"alpha": 0.5, "batches": "natural"}),
-    _STOPPED: ("distpu", {"alpha": 0.5, "batches": "natural"}),
+    "distpu_natural_stopped": ("distpu", {"alpha": 0.5, "batches": "natural"}),
     "distpu_balanced": ("distpu", {"alpha": 0.5, "batches": "balanced"}),
     "distpu_authors": ("distpu", _AUTHORS),
     "robustpu": ("robustpu", {"alpha": 0.5}),
     "p3mix": ("p3mix", {}),
+    "p3mix_stopped": ("p3mix", {}),
     "p3mix_narrow": (  # unlabelled samples as heavy as positives, few in doubt
         "p3mix",
         {"lower": 0.4, "upper": 0.6, "unlabeled_weight": 1.0, "entropy_weight": 0.1},
     ),
     "ncpu": ("ncpu", {"alignment_weight": 0.1}),
+    "ncpu_stopped": ("ncpu", {"alignment_weight": 0.1}),
     "ncpu_alignment1": ("ncpu", {"alignment_weight": 1.0}),
 }
 
@@ -70,7 +71,7 @@ def expand(seeds: Seeds | None) -> dict[str, Config]:
 
 def run(config: Config, data_dir: Path | None) -> RunResult:
     kept = ("stage", "step", "epoch", "seconds", "accuracy", "holdout_loss")
-    is_stopped = config["case"] == _STOPPED
+    is_stopped = config["case"].endswith("_stopped")
     with patch("vqpu.rivals._training.FixedBudget", _by_its_term) if is_stopped else nullcontext():
         return run_on_mnist(config, data_dir, kept)
 

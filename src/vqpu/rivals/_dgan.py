@@ -33,6 +33,11 @@ from vqpu.training import (
 _GENERATOR_STAGE = 3
 
 
+def _stopping(*, has_channel: bool, patience: int) -> StoppingRule | FixedBudget:
+    """Return how long the classifier trains."""
+    return FixedBudget() if has_channel else StoppingRule("holdout-auc", patience)
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class DGANClassifier(GANClassifier):
     r"""D-GAN: a generator learns the negatives from P and U, a classifier learns P against them.
@@ -61,7 +66,8 @@ class DGANClassifier(GANClassifier):
     max_epochs : int or None, default=None
         Bound on its passes over the labelled positives, if any.
     patience : int, default=20
-        Checks of the second stage without improvement after which it stops.
+        Checks of the second stage without improvement after which it stops, where there is no
+        channel.
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples; as many are generated.
     n_vectors, vector_dim, dropout, augment, optimizer, schedule
@@ -91,10 +97,11 @@ class DGANClassifier(GANClassifier):
     - generator: :math:`E_z[H(D(G(z)), 1)]`,
     - classifier: :math:`(E_P[H(C, 1)] + E_z[H(C(G(z)), 0)]) / 2`, new noise at every step.
 
-    The first stage takes a fixed number of steps. The second stops by the AUC of held-out
-    positives against held-out unlabelled samples, which under SCAR grows with the AUC against
-    negatives: comparisons with the D-GAN have used a labelled validation set there, and here no
-    label exists but those of P.
+    The first stage takes a fixed number of steps. Without a channel the classifier gets worse as
+    it goes on, and the second stage stops by the AUC of held-out positives against held-out
+    unlabelled samples, which under SCAR grows with the AUC against negatives: comparisons with the
+    D-GAN have used a labelled validation set there, and here no label exists but those of P.
+    Behind a channel it does not get worse, and trains to the end (results/gan-forms).
 
     Where facts about the paper's form are missing, the choice here: one step of each player in
     turn, the three terms of the discriminator's loss weigh the same, a DCGAN's generator,
@@ -165,6 +172,7 @@ class DGANClassifier(GANClassifier):
         self, network: PooledLogit, gan: GAN, training: LogitTraining
     ) -> TrainingResult:
         feed = self._positive_feed(training)
+        noise = self._noise_of(training.context.source.sample_shape)
         average = WeightAverage(network, self.weight_average)
         steps_per_epoch = feed.batches.steps_per_epoch
         stage = Stage(
@@ -172,7 +180,7 @@ class DGANClassifier(GANClassifier):
             # Noise goes on where the first stage ended.
             _AgainstGenerated(network, average, gan, feed, first_noise=self.gan_steps),
             training.make_optimizer(network, self.learning_rate),
-            StoppingRule("holdout-auc", self.patience),
+            _stopping(has_channel=noise > 0, patience=self.patience),
             average.averaged,
             gan_checker(training, average.averaged, steps_per_epoch),
             plan_budget(

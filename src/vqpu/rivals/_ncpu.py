@@ -209,8 +209,9 @@ class NcPUClassifier(LogisticClassifier):
     adapts, labels that come back. Our choice: a warm-up of P against U, whose scores the soft
     labels begin with; the vectors of the encoder itself, without a projector or predictor behind
     it; views by this package's augmentation (of tables both views are the same but for dropout);
-    batches hold as many of P as of U; no entropy term; training stops by the order of held-out P
-    and U (1 - AUC). The authors train for 1,300 epochs.
+    batches hold as many of P as of U; no entropy term. The main stage trains to its end, as the
+    authors' 1,300 epochs do: the order of held-out P and U is settled long before the border is
+    (results/rival-forms). The warm-up stops by its held-out loss.
 
     Parameters
     ----------
@@ -260,5 +261,5 @@ class NcPUClassifier(LogisticClassifier):
             torch.full((n_members,), 0.5),
         )
         recipe = _NcPURecipe(memory, self.alignment_weight, self.label_decay)
-        result = training.run(recipe, patience=self.patience, start=warmup.state)
+        result = training.run(recipe, patience=self.patience, start=warmup.state, to_the_end=True)
         return Trained(result, result.state)

@@ -209,10 +209,10 @@ class P3MixClassifier(LogisticClassifier):
     ``upper`` has target 1, all others 0. Threshold 1/2.
 
     From the paper: partners, correction, mean teacher, the entropy term; bounds, weights and Beta
-    are those of a published benchmark. Our choice: a warm-up of P
-    against U without mixup; one lambda a batch; the averaged network is the teacher; candidates are
-    chosen every epoch; training stops by the order of held-out P and U (1 - AUC), as the loss
-    itself corrects its own labels.
+    are those of a published benchmark. Our choice: a warm-up of P against U without mixup, which
+    stops by its held-out loss; one lambda a batch; the averaged network is the teacher; candidates
+    are chosen every epoch; the main stage trains to its end, as the order of held-out P and U is
+    settled long before the border is (results/rival-forms).
 
     Parameters
     ----------
@@ -276,5 +276,5 @@ class P3MixClassifier(LogisticClassifier):
             unlabeled_weight=self.unlabeled_weight,
             entropy_weight=self.entropy_weight,
         )
-        result = training.run(recipe, patience=self.patience, start=warmup.state)
+        result = training.run(recipe, patience=self.patience, start=warmup.state, to_the_end=True)
         return Trained(result, result.state)
