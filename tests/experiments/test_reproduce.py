@@ -524,8 +524,6 @@ UNFINISHED = {
     "table2",
     "table1",
     "gan-samples",
-    "gan-forms",
-    "rival-forms",
     "forms",
 }
 
