@@ -91,6 +91,8 @@ def _check_known(key: str, known: tuple[str, ...], where: str) -> None:
 def _sentence(error: ValidationError, where: str) -> str:
     # A misspelt key is told as such and not as the missing one.
     first = min(error.errors(), key=lambda found: found["type"] != "extra_forbidden")
+    if not first["loc"]:  # of parts that do not go together
+        return f"{where} cannot be used: {first['msg'].removeprefix('Value error, ')}."
     *tables, key = (str(part) for part in first["loc"])
     place = ".".join([where, *tables]) if tables else where
     if first["type"] == "extra_forbidden":

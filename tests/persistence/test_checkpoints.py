@@ -119,6 +119,7 @@ def test_finished_by_patience__started_again__stays_finished(tmp_path: Path) -> 
     assert digest_of(first, X) == digest_of(again, X)
 
 
+@pytest.mark.filterwarnings("ignore::vqpu.errors.VqpuWarning")  # whatever seed is drawn
 def test_no_random_state__goes_on_with_the_drawn_seed(tmp_path: Path) -> None:
     X, y = small_data()
     break_off(small_model(random_state=None), X, y, tmp_path, 20)
