@@ -37,6 +37,7 @@ STUDIES = {
     "small-images": "studies.small_images.ITEM",
     "encoders": "studies.encoders.ITEM",
     "doubt": "studies.doubt.ITEM",
+    "peer-intervals": "studies.peer_intervals.ITEM",
     "borders": "studies.borders.ITEM",
     "margins": "studies.margins.ITEM",
     "network-sizes": "studies.network_sizes.ITEM",
