@@ -24,7 +24,14 @@ from experiments.errors import FailedRunsError
 from experiments.item import Config, Record, RunResult, Seeds, study
 from experiments.items.peer_libraries import PEERS, peers_python
 from experiments.judged import rounded
-from experiments.studies.doubt_cases import JUDGES, JUDGING, draw_case, draw_data, fit_case
+from experiments.studies.doubt_cases import (
+    DRAW,
+    JUDGING,
+    draw_case,
+    draw_data,
+    draw_of,
+    fit_case,
+)
 from experiments.studies.encoder_tables import Floats
 from experiments.summary import markdown_table
 from vqpu import stack_pu
@@ -35,16 +42,25 @@ _SCRIPT = Path(__file__).with_name("peer_prior.py")
 _NAMES = {"vqpu": "vqpu", "histogram": "pulearn, histogram match", "EM": "pulearn, EM"}
 
 
-def expand(seeds: Seeds | None) -> dict[str, Config]:  # noqa: ARG001
+def expand(seeds: Seeds | None) -> dict[str, Config]:
+    version = PEERS["pulearn"]
+    if seeds is None:
+        return {f"case{n}": {"number": n, "version": version} for n in _numbers_from(JUDGING)}
+    return {
+        f"case{number}": {"number": number, "version": version, "seed": seed}
+        for seed in seeds
+        for number in _numbers_from(DRAW * (1 + seed))
+    }
+
+
+def _numbers_from(first: int) -> list[int]:
+    """Return the first cases of a draw that are tables of trees with nothing wrong."""
     numbers = []
-    for number in range(JUDGING, JUDGING + JUDGES.n_cases):
+    for number in range(first, first + draw_of(first).n_cases):
         case = draw_case(number)
         if case.method == "trees" and case.fault == "none" and 0 < case.alpha < 1:
             numbers.append(number)
-    return {
-        f"case{number}": {"number": number, "version": PEERS["pulearn"]}
-        for number in numbers[:N_CASES]
-    }
+    return numbers[:N_CASES]
 
 
 def run(config: Config, _: Path | None) -> RunResult:
