@@ -17,6 +17,7 @@ from tests.support import fast_classifier
 from vqpu.cli import main
 from vqpu.persistence import _bundle
 from vqpu.persistence._model import read_extra
+from vqpu.persistence._targets import MADE_HERE, check_target
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
@@ -157,6 +158,9 @@ def test_rank__pictures__hidden_reds_and_a_sheet(
     with Image.open(tmp_path / "sheet.png") as sheet:
         tile = np.asarray(sheet.convert("RGB"))[10:100, 10:100].reshape(-1, 3).mean(axis=0)
     assert tile[0] > tile[2] + 50, "the first picture of the sheet is a red one"
+    check_target(tmp_path / "sheet.png", (".png",), marks=MADE_HERE)  # the next may replace it
+    (tmp_path / "mine.png").write_bytes((pictures / "unlabeled" / "red000.png").read_bytes())
+    assert "may be data of yours" in run(capsys, *command, "--sheet", tmp_path / "mine.png", code=2)
 
 
 def test_rank__table_with_its_labels__known_positives_left_out(

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from filelock import FileLock
 from pyarrow import csv, parquet
@@ -247,6 +248,19 @@ def test_notes__of_all_parts(
     there = run_json(capsys, *common, tmp_path / "b.csv", *RAY)
     assert here["notes"]["unseen"]["colour"] > 0
     assert there["notes"] == here["notes"]
+
+
+def test_column_written_otherwise__in_parts__refused_and_nothing_left(
+    made: Path, cluster: ThisProcess, tmp_path: Path, capsys: Capture
+) -> None:
+    rows = parquet.read_table(made / "rows.parquet")
+    texts = pa.array([f"{number} kg" for number in range(len(rows))])
+    others = rows.set_column(rows.schema.get_field_index("x1"), "x1", texts)
+    parquet.write_table(others, tmp_path / "others.parquet")
+    command = ["predict", made / "model", tmp_path / "others.parquet", "--out", tmp_path / "p.csv"]
+    for engine in ([], RAY):
+        assert "but none of its 300 cells can be read" in run(capsys, *command, *engine, code=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["others.parquet"]
 
 
 def test_rank_and_evaluate__in_parts__the_same(

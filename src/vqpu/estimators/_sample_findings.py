@@ -1,6 +1,7 @@
 """Findings about the samples themselves: both sets of positives, columns that tell, copies.
 
-Thresholds were chosen as those of the other findings.
+Thresholds were chosen as those of the other findings, but for the shares of filled cells: no case
+of the study of doubt has a column that labellers filled in.
 """
 
 from __future__ import annotations

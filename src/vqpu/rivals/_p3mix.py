@@ -209,7 +209,7 @@ class P3MixClassifier(LogisticClassifier):
     ``upper`` has target 1, all others 0. Threshold 1/2.
 
     From the paper: partners, correction, mean teacher, the entropy term; bounds, weights and Beta
-    are those of a published benchmark. Our choice: a warm-up of P against U without mixup, which
+    are those of PU-Bench (ICLR 2026). Our choice: a warm-up of P against U without mixup, which
     stops by its held-out loss; one lambda a batch; the averaged network is the teacher; candidates
     are chosen every epoch; the main stage trains to its end, as the order of held-out P and U is
     settled long before the border is (results/rival-forms).
