@@ -15,7 +15,7 @@ from vqpu.base.columns._idlike import NeverRepeating
 from vqpu.base.columns._rows import with_plan
 from vqpu.base.columns._text import fit_components, text_features
 from vqpu.base.columns._textfacts import TextFacts
-from vqpu.errors import RowNumberWarning
+from vqpu.errors import InputError, RowNumberWarning
 
 pa = pytest.importorskip("pyarrow")
 
@@ -45,6 +45,9 @@ N = 200
 GUESSES: dict[str, tuple[list[Any], str]] = {
     "digits": ([str(i % 7) for i in range(N)], "number"),
     "digits with marks": ([["1.5", "?", "3"][i % 3] for i in range(N)], "number"),
+    "decimal commas": ([f"{i % 9},{i % 7}" for i in range(N)], "number with a decimal comma"),
+    "commas of thousands alone": ([f"{i % 9 + 1},500" for i in range(N)], "category of 9"),
+    "decimal commas and marks": ([["1,5", "?", "3"][i % 3] for i in range(N)], "number with"),
     "half of it words": ([["1", "2", "a", "b", "c", "d"][i % 6] for i in range(N)], "category"),
     "words of truth": ([["True", "FALSE"][i % 2] for i in range(N)], "boolean"),
     "yes and no": ([["yes", "no"][i % 2] for i in range(N)], "category of 2"),
@@ -75,6 +78,25 @@ def test_guess__american_dates__by_the_pattern_that_fits_all() -> None:
     assert plan.columns[0].pattern == "%m/%d/%Y"
     X = encode_batch(plan, pa.record_batch({"d": ["12/25/2020"]}), Notes())
     assert X[0, 1:4].tolist() == [2020, 12, 25]
+
+
+def test_decimal_commas__read_as_numbers__later_numbers_too() -> None:
+    prices = ["1,5", "-0,125", "3", "1.140,50", "?"] * 20
+    table = Table(x=prices)
+    for wishes in (Wishes(), Wishes(number=("x",))):
+        plan = fit_plan([table], wishes)
+        X = encode_batch(plan, pa.record_batch({"x": [*prices[:5], None]}), Notes())
+        np.testing.assert_array_equal(X[:, 0], [1.5, -0.125, 3, 1140.5, np.nan, np.nan])
+        np.testing.assert_array_equal(
+            encode_batch(plan, pa.record_batch({"x": [2.5, None]}), Notes())[:, 0], [2.5, np.nan]
+        )
+        assert plan.columns[0].is_sound()
+    with pytest.raises(InputError, match="20 unreadable"):
+        fit_plan([table], Wishes(missing="refuse"))
+    notes = Notes()
+    encode_batch(plan, pa.record_batch({"x": ["12:30", "3 kg"] * 10}), notes)
+    with pytest.raises(InputError, match="number with a decimal comma such as 1,5, but none"):
+        notes.check_readable(plan)
 
 
 def test_batches_of_different_types__one_column() -> None:

@@ -13,6 +13,9 @@ from vqpu.errors import InputError, MissingDependencyError
 LONGEST_TEXT = 1000  # bytes of a category or an id
 _MOST_SHARED = 1 << 26  # bytes that views of text may become
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+# With a comma for a point and points for thousands; of the second the comma marks no thousands.
+COMMA_NUMBER = r"^\s*[-+]?(\d*|\d{1,3}(\.\d{3})+),\d+\s*$"
+SURE_COMMA = r"^\s*[-+]?(0?,\d+|\d*,(\d{1,2}|\d{4,})|\d{1,3}(\.\d{3})+,\d+)\s*$"
 CLOCK = r"^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?$"
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 
@@ -211,6 +214,18 @@ def numbers_in_text(values: Any) -> NDArray[np.float64]:
 
     array: NDArray[np.float64] = mapped(values, parse).to_numpy(zero_copy_only=False)
     return array
+
+
+def numbers_with_commas(values: Any) -> NDArray[np.float64]:
+    """Return text such as 1.140,5 and 2 as float64; NaN where it is no number or null."""
+    import pyarrow.compute as pc
+
+    def with_points(plain: Any) -> Any:
+        fits = pc.match_substring_regex(plain, COMMA_NUMBER)
+        digits = pc.replace_substring(plain, ".", "")
+        return pc.if_else(fits, pc.replace_substring(digits, ",", "."), plain)
+
+    return numbers_in_text(mapped(values, with_points))
 
 
 def hours_in_text(values: Any) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy as np
 from vqpu.base.columns import _arrow as arrow
 from vqpu.base.columns._dates import ISO
 from vqpu.base.columns._learning import SAVED_INDEX, Facts
-from vqpu.base.columns._plan import CLOCK_PATTERN, MOST_WIDE, Column
+from vqpu.base.columns._plan import CLOCK_PATTERN, COMMA_PATTERN, MOST_WIDE, Column
 from vqpu.base.columns._textfacts import TextFacts
 from vqpu.base.columns._wishes import Wishes
 from vqpu.errors import InputError, RowNumberWarning
@@ -111,7 +111,7 @@ def _problem(facts: Facts, name: str, wishes: Wishes) -> str | None:
         )
     texts = facts.texts.get(name)
     if wishes.kind_of(name) == "number" and texts is not None:
-        n_read = texts.n_numbers + facts.n_numbers[place]
+        n_read = _n_numbers(facts, name, texts)
         if texts.n and not n_read:
             return (
                 f"holds no number, but text such as {next(iter(texts.counts), '')[:40]!r} (take it "
@@ -130,7 +130,7 @@ def _gaps(facts: Facts, name: str, wishes: Wishes) -> str | None:
     n_odd = 0
     if texts is not None and isinstance(found, Column):
         read = {
-            "number": texts.n_clock if found.pattern else texts.n_numbers,
+            "number": texts.n_clock if found.pattern == CLOCK_PATTERN else _n_in_text(texts),
             "date": texts.n_dates.get(found.pattern, texts.n),
         }
         n_odd = texts.n - read.get(found.kind, texts.n)
@@ -149,7 +149,7 @@ def _column(facts: Facts, name: str, wishes: Wishes) -> Column | str:
     wish = wishes.kind_of(name)
     texts = facts.texts.get(name)
     if wish == "number":
-        return Column(name, "number")
+        return _number(name, texts)
     if texts is None and wish is None:
         return _typed(facts, name)
     if wish == "text":
@@ -180,8 +180,8 @@ def _guessed(facts: Facts, name: str, texts: TextFacts) -> Column | str:
     place = facts.place(name)
     n = texts.n + int(facts.n_numbers[place])
     n += facts.n_booleans.get(name, 0) + facts.n_dates.get(name, 0)
-    if _is_mostly(texts.n_numbers + int(facts.n_numbers[place]), n, texts):
-        return Column(name, "number")
+    if _is_mostly(_n_numbers(facts, name, texts), n, texts):
+        return _number(name, texts)
     if _is_mostly(texts.n_clock, n, texts):
         return Column(name, "number", pattern=CLOCK_PATTERN)
     pattern = texts.date_pattern
@@ -198,6 +198,20 @@ def _guessed(facts: Facts, name: str, texts: TextFacts) -> Column | str:
     if is_long and texts.n_distinct >= _DISTINCT_OF_TEXT * texts.n and texts.n_distinct > 2:
         return Column(name, "text")
     return _category(facts, name, texts, is_wished=False)
+
+
+def _n_in_text(texts: TextFacts) -> int:
+    """Return how many texts are numbers, with a decimal comma if the column has any."""
+    return texts.n_numbers + (texts.n_commas if texts.has_commas else 0)
+
+
+def _n_numbers(facts: Facts, name: str, texts: TextFacts) -> int:
+    return _n_in_text(texts) + int(facts.n_numbers[facts.place(name)])
+
+
+def _number(name: str, texts: TextFacts | None) -> Column:
+    has_commas = texts is not None and texts.has_commas
+    return Column(name, "number", pattern=COMMA_PATTERN if has_commas else "")
 
 
 def _is_mostly(n_fitting: int, n: int, texts: TextFacts) -> bool:

@@ -12,7 +12,7 @@ from vqpu.base._finite import all_finite
 from vqpu.base.columns import _arrow as arrow
 from vqpu.base.columns._dates import date_parts, instants
 from vqpu.base.columns._notes import Notes
-from vqpu.base.columns._plan import CLOCK_PATTERN, Column, ColumnPlan
+from vqpu.base.columns._plan import CLOCK_PATTERN, COMMA_PATTERN, Column, ColumnPlan
 from vqpu.base.columns._text import LONGEST_READ, text_features
 from vqpu.base.columns._wishes import check_columns
 from vqpu.errors import InputError
@@ -104,14 +104,20 @@ def number_matrix(batch: Any, names: list[str]) -> Floats | None:
 def _number(column: Column, values: Any, notes: Notes) -> Floats:
     if arrow.is_text(values.type):
         texts = arrow.plain_text(column.name, values)
-        parse = arrow.hours_in_text if column.pattern == CLOCK_PATTERN else arrow.numbers_in_text
-        numbers = parse(texts)
+        numbers = _PARSERS[column.pattern](texts)
         _note_lost(column, values, numbers, notes)
     elif _is_numeric(values.type):
         numbers = arrow.to_float(values)
     else:
         raise _other_type(column, values)
     return _without_infinity(column.name, numbers, notes)
+
+
+_PARSERS: dict[str, Callable[[Any], Floats]] = {
+    "": arrow.numbers_in_text,
+    CLOCK_PATTERN: arrow.hours_in_text,
+    COMMA_PATTERN: arrow.numbers_with_commas,
+}
 
 
 def _is_numeric(arrow_type: Any) -> bool:

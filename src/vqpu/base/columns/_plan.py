@@ -16,7 +16,9 @@ from vqpu.errors import InputError
 
 KINDS = ("number", "boolean", "category", "date", "text", "vector", "indicators")
 CLOCK_PATTERN = "clock"
+COMMA_PATTERN = "comma"
 MOST_WIDE = 1 << 20
+_PATTERNS_OF = {"date": set(PATTERNS), "number": {"", CLOCK_PATTERN, COMMA_PATTERN}}
 
 
 class Column(NamedTuple):
@@ -32,7 +34,7 @@ class Column(NamedTuple):
     values : tuple of str
         Of a category: value number i has code i; the next code is that of all others.
     pattern : str
-        Of text that is read as a date or a time of day.
+        Of text that is read as a date, as a time of day or as a number with a decimal comma.
     has_time : bool
         Whether dates have an hour.
     width : int
@@ -87,10 +89,11 @@ class Column(NamedTuple):
         if self.kind in ("text", "vector"):
             kind = "free text" if self.kind == "text" else "list"
             return f"{kind}, {self.n_features} numbers"
-        return "time of the day" if self.pattern == CLOCK_PATTERN else self.kind
+        form = {CLOCK_PATTERN: "time of the day", COMMA_PATTERN: "number with a decimal comma"}
+        return form.get(self.pattern, self.kind)
 
     def form(self) -> str:
-        """Return how a date or a time was written in training, by an example; empty for others.
+        """Return how a date or such was written in training, by an example; empty for others.
 
         Examples
         --------
@@ -99,6 +102,8 @@ class Column(NamedTuple):
         """
         if self.pattern == CLOCK_PATTERN:
             return " such as 18:30"
+        if self.pattern == COMMA_PATTERN:
+            return " such as 1,5"
         if self.kind != "date":
             return ""
         day = date(2026, 12, 31).strftime("%Y-%m-%d" if self.pattern == ISO else self.pattern)
@@ -114,8 +119,7 @@ class Column(NamedTuple):
         has_values = self.kind in ("category", "indicators")
         needed = {
             "values": bool(self.values) == has_values,
-            "pattern": self.pattern
-            in {"date": set(PATTERNS), "number": {"", CLOCK_PATTERN}}.get(self.kind, {""}),
+            "pattern": self.pattern in _PATTERNS_OF.get(self.kind, {""}),
             "time": not self.has_time or self.kind == "date",
             "width": 1 <= self.width <= (MOST_WIDE if self.kind == "vector" else 1),
             "components": (self.components is not None) == (self.kind == "text"),

@@ -36,6 +36,7 @@ class TextFacts:
         self.counts: dict[str, int] = {}
         self.n = self.n_words = self.n_letters = self.n_long = 0
         self.n_numbers = self.n_clock = self.n_booleans = 0
+        self.n_commas = self.n_sure_commas = 0
         self.n_dates = dict.fromkeys(PATTERNS, 0)
         self.has_time = False
         self.n_forgotten = 0
@@ -88,6 +89,8 @@ class TextFacts:
             return
         self.n_numbers += total(arrow.NUMBER)
         self.n_clock += total(arrow.CLOCK)
+        self.n_commas += total(arrow.COMMA_NUMBER)
+        self.n_sure_commas += total(arrow.SURE_COMMA)
         for pattern, regex in PATTERNS.items():
             if total(regex):
                 seconds = instants(words, pattern)
@@ -120,6 +123,11 @@ class TextFacts:
         self.counts = kept
 
     @property
+    def has_commas(self) -> bool:
+        """Whether numbers have a comma for a point, and not to mark thousands."""
+        return self.n_sure_commas > 0
+
+    @property
     def n_distinct(self) -> int:
         """How many different texts there are; an estimate once some were forgotten."""
         return len(self.counts) + min(self.n_forgotten, self.n) + self.n_long
@@ -133,7 +141,8 @@ class TextFacts:
         """Give texts that are no numbers, of those that were counted."""
         import re
 
-        number = re.compile(arrow.NUMBER)
+        comma = f"|{arrow.COMMA_NUMBER}" if self.has_commas else ""
+        number = re.compile(arrow.NUMBER + comma)
         return (word for word in self.counts if not number.match(word))
 
 
