@@ -99,6 +99,22 @@ def test_decimal_commas__read_as_numbers__later_numbers_too() -> None:
         notes.check_readable(plan)
 
 
+def test_dates__day_and_month_the_other_way_round__refused_though_half_can_be_read() -> None:
+    plan = fit_plan([Table(d=[f"{i % 28 + 1}/{i % 12 + 1}/2020" for i in range(N)])], Wishes())
+    american = [f"{i % 12 + 1}/{i % 28 + 1}/2020" for i in range(60)]
+    notes = Notes()
+    X = encode_batch(plan, pa.record_batch({"d": [*american, "31/31/2020", None]}), notes)
+    n_swapped = sum(i % 28 + 1 > 12 for i in range(60))
+    assert notes.counts == {"swapped": {"d": n_swapped}, "date": {"d": 1}}
+    assert np.isnan(X[:, 0]).sum() == n_swapped + 2
+    with pytest.raises(InputError, match=f"such as 31/12/2026, but {n_swapped} of its cells are"):
+        notes.check_readable(plan)
+    few = Notes()
+    encode_batch(plan, pa.record_batch({"d": american[12:18]}), few)
+    few.check_readable(plan)
+    assert "day and month the other way round and count as missing: 6" in few.sentences()[0]
+
+
 def test_batches_of_different_types__one_column() -> None:
     class Changing(Table):
         def batches(self, names: Any) -> Any:

@@ -20,6 +20,8 @@ PATTERNS = {
     "%m/%d/%Y": r"^\d{1,2}/\d{1,2}/\d{4}$",
     "%Y/%m/%d": r"^\d{4}/\d{1,2}/\d{1,2}$",
 }
+# Which pattern reads the same texts with day and month the other way round.
+SWAPPED = {"%d/%m/%Y": "%m/%d/%Y", "%m/%d/%Y": "%d/%m/%Y"}
 DAY_PARTS = ("days", "year", "month", "day", "weekday")
 _SECONDS = 86_400
 

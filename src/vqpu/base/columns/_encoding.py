@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vqpu.base._finite import all_finite
 from vqpu.base.columns import _arrow as arrow
-from vqpu.base.columns._dates import date_parts, instants
+from vqpu.base.columns._dates import SWAPPED, date_parts, instants
 from vqpu.base.columns._notes import Notes
 from vqpu.base.columns._plan import CLOCK_PATTERN, COMMA_PATTERN, Column, ColumnPlan
 from vqpu.base.columns._text import LONGEST_READ, text_features
@@ -202,7 +202,12 @@ def _date(column: Column, values: Any, notes: Notes) -> Floats:
         return np.full((len(values), column.n_features), np.nan)
     texts = arrow.plain_text(column.name, values) if arrow.is_text(values.type) else values
     parts = date_parts(instants(texts, column.pattern), column.has_time)
-    _note_lost(column, values, parts[:, 0], notes)
+    is_swapped = np.zeros(len(values), dtype=bool)
+    if column.pattern in SWAPPED and arrow.is_text(values.type):
+        is_swapped = np.isnan(parts[:, 0]) & ~np.isnan(instants(texts, SWAPPED[column.pattern]))
+        examples = [_short(values[int(place)]) for place in np.flatnonzero(is_swapped)[:3]]
+        notes.add(column.name, "swapped", int(is_swapped.sum()), examples)
+    _note_lost(column, values, np.where(is_swapped, 0.0, parts[:, 0]), notes)
     return parts
 
 

@@ -15,6 +15,7 @@ _WORDS = {
     "number": "are no numbers and count as missing",
     "boolean": "are neither true nor false and count as missing",
     "date": "are no dates and count as missing",
+    "swapped": "are dates only with day and month the other way round and count as missing",
     "infinite": "are infinite and count as missing",
     "unseen": "were not seen often enough in training and count as 'other'",
     "length": "are lists of another length and count as missing",
@@ -108,7 +109,7 @@ class Notes:
         plan : ColumnPlan
         """
         columns = {column.name: column for column in plan.columns}
-        problems = [
+        problems = self._swapped(columns) + [
             f"{name!r} was a {columns[name].describe()}{columns[name].form()}, but none of its "
             f"{count} cells can be read{self._such(name, kind)}"
             for (name, kind), count in self._counts.items()
@@ -122,6 +123,16 @@ class Notes:
                 f"Columns are not as in training: {'; '.join(problems)}. Write them as then, or "
                 "leave the cells empty, so that they count as missing."
             )
+
+    def _swapped(self, columns: dict[str, Column]) -> list[str]:
+        """Say which dates are written the other way round: those that can be read are wrong."""
+        return [
+            f"{name!r} was a {columns[name].describe()}{columns[name].form()}, but {count} of its "
+            f"cells are dates only with day and month the other way round{self._such(name, kind)}, "
+            "so that no other can be trusted"
+            for (name, kind), count in self._counts.items()
+            if kind == "swapped" and count >= _FEWEST_LOST
+        ]
 
     def _such(self, name: str, kind: str) -> str:
         examples = self._examples[name, kind][:_MOST_EXAMPLES]
