@@ -69,7 +69,7 @@ reproduce: $(VENV)/.installed
 	$(EXPERIMENTS) $(or $(ITEM),--help) $(DATA) $(ARGS)
 
 # The studies; ARGS=--show trains nothing here too.
-STUDIES := study rounds forms small-images encoders doubt peer-intervals borders margins network-sizes tables review metrics priors gaussians tedn-rates gan-budgets afhq-rank world-sizes
+STUDIES := study rounds forms small-images encoders doubt peer-intervals borders margins network-sizes tables review metrics priors gaussians tedn-rates gan-budgets gan-forms observer-tries rival-forms afhq-rank world-sizes
 .PHONY: accuracy $(STUDIES)
 $(STUDIES): $(VENV)/.installed
 	$(EXPERIMENTS) $@ $(DATA) --workers 2 $(ARGS)

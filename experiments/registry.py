@@ -51,6 +51,7 @@ STUDIES = {
     "tedn-rates": "studies.tedn_rates.ITEM",
     "gan-budgets": "studies.gan_budgets.ITEM",
     "gan-forms": "studies.gan_forms.ITEM",
+    "observer-tries": "studies.observer_tries.ITEM",
     "rival-forms": "studies.rival_forms.ITEM",
     "afhq-rank": "studies.afhq_rank.ITEM",
     "world-sizes": "studies.world_sizes.ITEM",

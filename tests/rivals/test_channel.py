@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from vqpu.nn import DCGANEncoder, EncoderEnsemble, InputNormalizer
+from vqpu.nn import Augmentation, DCGANEncoder, EncoderEnsemble, InputNormalizer
 from vqpu.rivals import DGANClassifier, ObserverGANClassifier
 from vqpu.rivals._channel import NoisyLogit, draw_fields
 from vqpu.rivals._logit import PooledLogit
@@ -57,6 +57,49 @@ def test_training__noise__is_new_every_time_and_repeats_with_the_seed() -> None:
     assert len({round(value, 6) for value in first.tolist()}) == 4  # every sample has its own
     still = linear(0.0)
     torch.testing.assert_close(still.forward_member(x, 0), still(x).squeeze(1))
+
+
+def test_shifts__in_training_alone__new_every_time_and_with_a_gradient() -> None:
+    zero = torch.zeros(1, 1, 1, dtype=torch.float64)
+    member = nn.Sequential(nn.Flatten(), nn.Linear(9, 6), nn.Unflatten(1, (2, 3)))
+    encoder = EncoderEnsemble(InputNormalizer(zero, zero + 1), [member])
+    fields, still = torch.randn(2, 1, 3, 3), torch.zeros(1, 1, 1)
+    network = NoisyLogit(encoder, 3, still, fields, Augmentation(shift=1))
+    x = torch.randn(1, 1, 3, 3, requires_grad=True)
+    plain = NoisyLogit(encoder, 3, still, fields)
+    plain.load_state_dict(network.state_dict())
+    # Rows and columns each one less, the same, or one more; what leaves the image is repeated.
+    places = [torch.clamp(torch.arange(3) + offset, 0, 2) for offset in (-1, 0, 1)]
+    expected = torch.cat(
+        [plain(x[:, :, rows][:, :, :, columns]) for rows in places for columns in places]
+    )
+    found = network.forward_member(x.expand(300, -1, -1, -1), 0)
+    values = {round(value, 4): value for value in found.tolist()}
+    assert sorted(values.values()) == pytest.approx(sorted(expected.flatten().tolist()), abs=1e-5)
+    torch.testing.assert_close(network(x), plain(x))
+    found.sum().backward()
+    assert x.grad is not None
+    assert x.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize("kind", [ObserverGANClassifier, DGANClassifier])
+@pytest.mark.parametrize("noise", [None, 0.0])
+def test_gan__learns_plain_samples_behind_a_channel__and_shifted_ones_without(
+    kind: Any, noise: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X = images()
+    originals = {image.tobytes() for image in X}
+    seen: list[bytes] = []
+
+    def teach(self: Any, loss_of: Any, sets: list[torch.Tensor], step: int) -> dict[str, float]:
+        seen.extend(image.numpy().astype(np.uint8).tobytes() for image in sets[0])
+        return {}
+
+    monkeypatch.setattr("vqpu.rivals._gan.GAN.teach_discriminator", teach)
+    stages = {"gan_steps": 3} if kind is DGANClassifier else {}
+    kind(**SMALL, **stages, noise=noise, augment="shift").fit(X, LABELS)
+    n_plain = sum(image in originals for image in seen)
+    assert n_plain == len(seen) if noise is None else n_plain < len(seen) / 2
 
 
 @pytest.mark.parametrize("kind", [ObserverGANClassifier, DGANClassifier])

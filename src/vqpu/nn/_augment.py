@@ -22,8 +22,11 @@ class Augmentation(NamedTuple):
     flip: bool = False
     shift: int = 0
 
-    def __call__(self, images: Tensor, generator: torch.Generator) -> Tensor:
-        """Return a randomly changed copy of ``images`` of shape (n, channels, height, width)."""
+    def __call__(self, images: Tensor, generator: torch.Generator | None) -> Tensor:
+        """Return a randomly changed copy of ``images`` of shape (n, channels, height, width).
+
+        Gradients go through it. Without a generator it draws from torch's own.
+        """
         if not (self.flip or self.shift):
             return images
         n, _, height, width = images.shape
@@ -36,11 +39,13 @@ class Augmentation(NamedTuple):
         pixels = images.permute(0, 2, 3, 1).reshape(n * height * width, -1)
         lines = torch.arange(n).unsqueeze(1) * height + rows
         places = (lines * width).unsqueeze(2) + columns.unsqueeze(1)
-        moved = pixels.index_select(0, places.flatten()).view(n, height, width, -1)
+        moved = pixels.index_select(0, places.flatten().to(pixels.device)).view(
+            n, height, width, -1
+        )
         return moved.permute(0, 3, 1, 2)
 
 
-def _shifted_places(n: int, size: int, shift: int, generator: torch.Generator) -> Tensor:
+def _shifted_places(n: int, size: int, shift: int, generator: torch.Generator | None) -> Tensor:
     """Return (n, size) source places along one axis, clamped to the image."""
     offsets = torch.randint(-shift, shift + 1, (n, 1), generator=generator)
     return (torch.arange(size) + offsets).clamp_(0, size - 1)

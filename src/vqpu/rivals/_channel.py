@@ -2,7 +2,7 @@
 
 A generator's samples differ from real ones in small ways that tell nothing of the class. A
 classifier that learns positives against generated samples learns those first, and calls every real
-sample positive. The same noise on both hides them.
+sample positive. The same noise on both, and the same random shifts, hide them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from vqpu.base._seeding import Stream, torch_generator
-from vqpu.nn import EncoderEnsemble
+from vqpu.nn import Augmentation, EncoderEnsemble
 from vqpu.rivals._logit import PooledLogit
 
 _N_PAIRS = 2  # of noise fields at prediction, each with its negative: four draws
@@ -20,10 +20,10 @@ _N_PAIRS = 2  # of noise fields at prediction, each with its negative: four draw
 class NoisyLogit(PooledLogit):
     """A logit of samples that have gone through Gaussian noise.
 
-    In training every sample meets new noise. In prediction the logit is the mean over a few fixed
-    fields of noise, the same for every sample, so that an answer depends on the sample alone. A
-    field and its negative go together: what the logit owes to the noise itself, to first order,
-    cancels.
+    In training every sample meets new noise and a new shift. In prediction the logit is the mean
+    over a few fixed fields of noise, the same for every sample, so that an answer depends on the
+    sample alone. A field and its negative go together: what the logit owes to the noise itself, to
+    first order, cancels.
 
     Parameters
     ----------
@@ -35,12 +35,20 @@ class NoisyLogit(PooledLogit):
         Standard deviation of the noise, in the units of normalised samples.
     fields : Tensor of shape (n_pairs, *sample_shape)
         Standard normal numbers.
+    augmentation : Augmentation or None
+        Of samples before the noise, in training alone.
     """
 
     def __init__(
-        self, encoder: EncoderEnsemble, vector_dim: int, sigma: Tensor, fields: Tensor
+        self,
+        encoder: EncoderEnsemble,
+        vector_dim: int,
+        sigma: Tensor,
+        fields: Tensor,
+        augmentation: Augmentation | None = None,
     ) -> None:
         super().__init__(encoder, vector_dim)
+        self._augmentation = augmentation or Augmentation()
         self.sigma: Tensor
         self.fields: Tensor
         self.register_buffer("sigma", sigma)
@@ -57,11 +65,11 @@ class NoisyLogit(PooledLogit):
         return torch.stack(logits, dim=1).mean(dim=1, keepdim=True)
 
     def forward_member(self, x: Tensor, member: int) -> Tensor:
-        """Return the logits of samples behind new noise, shape (n,).
+        """Return the logits of samples behind new shifts and new noise, shape (n,).
 
-        It is drawn as dropout is, from torch's own generator, which is seeded at every step.
+        They are drawn as dropout is, from torch's own generator, which is seeded at every step.
         """
-        normal = self.encoder.normalizer(x)
+        normal = self.encoder.normalizer(self._augmentation(x, None))
         noisy = torch.addcmul(normal, self.sigma, torch.randn_like(normal))
         return self._logits(self.encoder.forward_normal(noisy, member))
 

@@ -54,8 +54,8 @@ class DGANClassifier(GANClassifier):
         Steps of the first stage.
     latent_dim : int, default=64
         Numbers of noise that a generated sample is made of.
-    gan_learning_rate : float, default=0.0002
-        Of generator and discriminator (Adam, decay rates 0.5 and 0.999), constant.
+    gan_learning_rate : float or None, default=None
+        As in :class:`vqpu.rivals.ObserverGANClassifier`.
     noise, norm, encoder : float or None, str, str or callable, default=None, "auto", "auto"
         The channel of the second stage's classifier, and what is behind it, as in
         :class:`vqpu.rivals.ObserverGANClassifier`; ``noise=0`` is the literal form.
@@ -70,10 +70,12 @@ class DGANClassifier(GANClassifier):
         channel.
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples; as many are generated.
-    n_vectors, vector_dim, dropout, augment, optimizer, schedule
+    augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
+        As in :class:`vqpu.rivals.ObserverGANClassifier`.
+    n_vectors, vector_dim, dropout, optimizer, schedule
     weight_average, check_every, holdout, random_state, device, verbose
-        As in :class:`vqpu.VQKMeansClassifier`, of the second stage's classifier; batches and
-        augmentation serve the first stage too.
+        As in :class:`vqpu.VQKMeansClassifier`, of the second stage's classifier; batches serve the
+        first stage too.
 
     Attributes
     ----------
@@ -131,7 +133,7 @@ class DGANClassifier(GANClassifier):
             training,
             network.encoder,
             latent_dim=self.latent_dim,
-            learning_rate=self.gan_learning_rate,
+            learning_rate=self._gan_rate(training.context.source.sample_shape),
             spectral=True,
         )
         first = self._train_gan(gan, training)
@@ -141,7 +143,7 @@ class DGANClassifier(GANClassifier):
         return Trained(result, result.state)
 
     def _train_gan(self, gan: GAN, training: LogitTraining) -> TrainingResult:
-        (feed,) = training.make_feeds(training.context.seed)
+        (feed,) = self._batches_of(training).make_feeds(training.context.seed)
         rows, device = RowMaker(feed.batches.steps_per_epoch), training.context.device
 
         def check(step: int, terms: dict[str, float]) -> CheckResult:
@@ -194,11 +196,11 @@ class DGANClassifier(GANClassifier):
         return run_stage(training.context, stage)
 
     def _positive_feed(self, training: LogitTraining) -> Feed:
-        context = training.context
+        context, settings = training.context, self._batches_of(training).settings
         seed = derive_seed(context.seed, Stream.SECOND_STAGE)
         positive = context.split.training_sets(0).positive
-        batches = PlainBatches(positive, max(1, training.settings.batch_size // 2), seed)
-        return Feed(context.source, batches, training.settings.augmentation, seed, context.device)
+        batches = PlainBatches(positive, max(1, settings.batch_size // 2), seed)
+        return Feed(context.source, batches, settings.augmentation, seed, context.device)
 
 
 class _Generated:

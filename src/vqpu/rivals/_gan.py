@@ -18,7 +18,15 @@ from vqpu.base._parameters import check_choice, check_integer, check_real, draw_
 from vqpu.base._seeding import Stream, numpy_generator, torch_generator
 from vqpu.base._source import ArraySource, Layout
 from vqpu.estimators._encoder import EncoderSpec, blank_ensemble, blank_moment
-from vqpu.nn import NORMS, Discriminator, EncoderEnsemble, Generator, evaluating, fold_batch_norm
+from vqpu.nn import (
+    NORMS,
+    Augmentation,
+    Discriminator,
+    EncoderEnsemble,
+    Generator,
+    evaluating,
+    fold_batch_norm,
+)
 from vqpu.rivals._channel import NoisyLogit, blank_noisy_logit, draw_fields
 from vqpu.rivals._classifier import NetworkClassifier
 from vqpu.rivals._logit import LogitRule, PooledLogit
@@ -28,6 +36,7 @@ from vqpu.training import Changing, CheckResult, RowMaker, WeightAverage, descen
 # Adam's decay rates, as usual for GANs: more momentum lets the players circle each other.
 _BETAS = (0.5, 0.999)
 _GENERATOR_AVERAGE = 0.999
+_RATE, _RATE_BEHIND = 2e-4, 4e-4  # a DCGAN's; behind a channel (results/observer-tries)
 _IMAGE_NOISE = 0.7  # of half the range of a channel: no stroke is lost in it, all texture is
 
 
@@ -216,7 +225,7 @@ class GANClassifier(NetworkClassifier):
     """
 
     latent_dim: int = 64
-    gan_learning_rate: float = 2e-4
+    gan_learning_rate: float | None = None
     batch_size: int | None = 128  # a GAN needs its steps however few the images are
     max_steps: int | None = 4000
     optimizer: str = "adam"  # as every network of a GAN in the papers
@@ -257,7 +266,7 @@ class GANClassifier(NetworkClassifier):
         check_integer("batch_size", self.batch_size, 2)
         check_integer("max_steps", self.max_steps, 1)
         check_integer("latent_dim", self.latent_dim, 1)
-        check_real("gan_learning_rate", self.gan_learning_rate, 0, open_low=True)
+        check_real("gan_learning_rate", self.gan_learning_rate, 0, open_low=True, optional=True)
         check_real("noise", self.noise, 0, optional=True)
         check_choice("norm", self.norm, ("auto", *NORMS))
 
@@ -266,6 +275,12 @@ class GANClassifier(NetworkClassifier):
         if self.noise is None:
             return _IMAGE_NOISE if len(shape) == 3 else 0.0
         return float(self.noise)
+
+    def _gan_rate(self, shape: tuple[int, ...]) -> float:
+        """Return the players' learning rate for samples of a shape."""
+        if self.gan_learning_rate is None:
+            return _RATE_BEHIND if self._noise_of(shape) > 0 else _RATE
+        return self.gan_learning_rate
 
     def _spec(self, shape: tuple[int, ...], dropout: float, n_members: int) -> EncoderSpec:
         spec = super()._spec(shape, dropout, n_members)
@@ -287,7 +302,18 @@ class GANClassifier(NetworkClassifier):
         _, scale = generator_scale(source, plain.encoder)
         sigma = (noise * scale.to(normalizer.std.device) / normalizer.std).float()
         fields = draw_fields(source.sample_shape, seed).to(sigma.device)
-        return NoisyLogit(plain.encoder, self.vector_dim, sigma, fields).to(sigma.device)
+        augmentation = training.settings.augmentation
+        network = NoisyLogit(plain.encoder, self.vector_dim, sigma, fields, augmentation)
+        return network.to(sigma.device)
+
+    def _batches_of(self, training: LogitTraining) -> LogitTraining:
+        """Return the training as batches are drawn for it: plain where the channel shifts them.
+
+        A generator of shifted samples has much more to learn.
+        """
+        if self._noise_of(training.context.source.sample_shape) == 0:
+            return training
+        return training._replace(settings=training.settings._replace(augmentation=Augmentation()))
 
     def _blank_modules(self) -> dict[str, nn.Module]:
         blank = blank_moment(self.input_shape_)

@@ -40,8 +40,9 @@ class ObserverGANClassifier(GANClassifier):
         Weight of the observer's penalty in the generator's loss; 0 leaves a plain GAN on U.
     latent_dim : int, default=64
         Numbers of noise that a generated sample is made of.
-    gan_learning_rate : float, default=0.0002
-        Of generator and discriminator (Adam, decay rates 0.5 and 0.999), constant.
+    gan_learning_rate : float or None, default=None
+        Of generator and discriminator (Adam, decay rates 0.5 and 0.999), constant. None: 0.0004
+        behind a channel, and a DCGAN's 0.0002 without.
     noise : float or None, default=None
         Standard deviation of the Gaussian noise on whatever the observer sees, as a share of half
         the range of an image's channel, of a column's standard deviation for vectors. None: 0.7
@@ -62,7 +63,10 @@ class ObserverGANClassifier(GANClassifier):
         nothing is chosen by it.
     batch_size : int, default=128
         Half labelled positives, half unlabelled samples; as many are generated.
-    n_vectors, vector_dim, dropout, augment, optimizer, schedule
+    augment : {"auto", "none", "shift", "flip", "flip+shift"}, default="auto"
+        What is done to images before the noise of a channel, to generated ones too; the GAN learns
+        them as they are. Without a channel it is done to all real samples, and to no generated one.
+    n_vectors, vector_dim, dropout, optimizer, schedule
     weight_average, max_epochs, check_every, random_state, device, verbose
         As in :class:`vqpu.VQKMeansClassifier`, of the observer. A batch is half labelled positives
         and half unlabelled samples, with as many generated ones.
@@ -90,9 +94,9 @@ class ObserverGANClassifier(GANClassifier):
     by, and converges late. The paper reports the mean over the last epochs; here the answer is
     that of averaged weights at the end.
 
-    The channel, noise and no batch norm in the observer, is no part of the paper. Without it the
-    observer tells generated from real samples, by their texture and by the statistics of a batch,
-    and calls every real image positive. In prediction the logit is the mean over four fixed
+    The channel (shifts, noise and no batch norm in the observer) is no part of the paper. Without
+    it the observer tells generated from real samples, by their texture and by the statistics of a
+    batch, and calls every real image positive. In prediction the logit is the mean over four fixed
     fields of noise.
 
     Where facts about the paper's form are missing, the choice here: one step of each network in
@@ -146,11 +150,11 @@ class ObserverGANClassifier(GANClassifier):
             training,
             observer.encoder,
             latent_dim=self.latent_dim,
-            learning_rate=self.gan_learning_rate,
+            learning_rate=self._gan_rate(training.context.source.sample_shape),
             spectral=False,
         )
         average = WeightAverage(observer, self.weight_average)
-        (feed,) = training.make_feeds(training.context.seed)
+        (feed,) = self._batches_of(training).make_feeds(training.context.seed)
         return _Observed(observer, average, gan, feed, self.observer_weight)
 
 
@@ -174,8 +178,7 @@ class _Observed:
         generated = self.gan.generate(step, len(unlabeled))
         terms = self.gan.teach_discriminator(discriminator_loss, [unlabeled, generated], step)
         terms |= self._teach_generator(generated, step)
-        both = torch.cat([positive.double(), generated.detach()])
-        loss = balanced_cross_entropy(self.observer.forward_member(both, 0), n_positive)
+        loss = self._observe(positive.double(), generated.detach(), step)
         return loss, {"loss": loss, **{name: torch.tensor(v) for name, v in terms.items()}}
 
     def after_step(self, step: int) -> None:
@@ -187,6 +190,11 @@ class _Observed:
         own = {"observer": self.observer, "average": self.average.averaged}
         generators = {"generator_optimizer": self.gan.generator_optimizer}
         return Changing({**own, **modules}, {**generators, **optimizers})
+
+    def _observe(self, positive: Tensor, generated: Tensor, step: int) -> Tensor:  # noqa: ARG002
+        """Return the observer's loss."""
+        both = torch.cat([positive, generated])
+        return balanced_cross_entropy(self.observer.forward_member(both, 0), len(positive))
 
     def _teach_generator(self, generated: Tensor, step: int) -> dict[str, float]:
         gan = self.gan
