@@ -2,7 +2,7 @@
 
 A generator's samples differ from real ones in small ways that tell nothing of the class. A
 classifier that learns positives against generated samples learns those first, and calls every real
-sample positive. The same noise on both, and the same random shifts, hide them.
+sample positive. Noise on both, and random shifts and mirroring of both, hide them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _N_PAIRS = 2  # of noise fields at prediction, each with its negative: four draw
 class NoisyLogit(PooledLogit):
     """A logit of samples that have gone through Gaussian noise.
 
-    In training every sample meets new noise and a new shift. In prediction the logit is the mean
+    In training every sample is augmented and meets new noise. In prediction the logit is the mean
     over a few fixed fields of noise, the same for every sample, so that an answer depends on the
     sample alone. A field and its negative go together: what the logit owes to the noise itself, to
     first order, cancels.
@@ -65,7 +65,7 @@ class NoisyLogit(PooledLogit):
         return torch.stack(logits, dim=1).mean(dim=1, keepdim=True)
 
     def forward_member(self, x: Tensor, member: int) -> Tensor:
-        """Return the logits of samples behind new shifts and new noise, shape (n,).
+        """Return the logits of augmented samples behind new noise, shape (n,).
 
         They are drawn as dropout is, from torch's own generator, which is seeded at every step.
         """

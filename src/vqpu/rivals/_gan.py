@@ -36,7 +36,7 @@ from vqpu.training import Changing, CheckResult, RowMaker, WeightAverage, descen
 # Adam's decay rates, as usual for GANs: more momentum lets the players circle each other.
 _BETAS = (0.5, 0.999)
 _GENERATOR_AVERAGE = 0.999
-_RATE, _RATE_BEHIND = 2e-4, 4e-4  # a DCGAN's; behind a channel (results/observer-tries)
+_RATE, _RATE_BEHIND = 2e-4, 4e-4  # a DCGAN's; behind a channel (observer-tries)
 _IMAGE_NOISE = 0.7  # of half the range of a channel: no stroke is lost in it, all texture is
 
 
@@ -307,9 +307,9 @@ class GANClassifier(NetworkClassifier):
         return network.to(sigma.device)
 
     def _batches_of(self, training: LogitTraining) -> LogitTraining:
-        """Return the training as batches are drawn for it: plain where the channel shifts them.
+        """Return the training as batches are drawn for it: plain where the channel augments them.
 
-        A generator of shifted samples has much more to learn.
+        A generator of augmented samples has much more to learn.
         """
         if self._noise_of(training.context.source.sample_shape) == 0:
             return training

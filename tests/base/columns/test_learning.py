@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from typing import Any
 
@@ -46,6 +47,10 @@ GUESSES: dict[str, tuple[list[Any], str]] = {
     "digits": ([str(i % 7) for i in range(N)], "number"),
     "digits with marks": ([["1.5", "?", "3"][i % 3] for i in range(N)], "number"),
     "decimal commas": ([f"{i % 9},{i % 7}" for i in range(N)], "number with a decimal comma"),
+    "decimal commas and no whole part": ([f",{i % 90 + 10}" for i in range(N)], "number with"),
+    "decimal commas and exponents": ([f"{i},5E-0{i % 9}" for i in range(N)], "number with"),
+    "decimal commas, three digits": ([f"{i + 1000},{i % 900 + 100}" for i in range(N)], "number"),
+    "thousands and a slip": ([*[f"{i + 10},403" for i in range(N)], "12,5"], "left out"),
     "commas of thousands alone": ([f"{i % 9 + 1},500" for i in range(N)], "category of 9"),
     "decimal commas and marks": ([["1,5", "?", "3"][i % 3] for i in range(N)], "number with"),
     "half of it words": ([["1", "2", "a", "b", "c", "d"][i % 6] for i in range(N)], "category"),
@@ -81,12 +86,13 @@ def test_guess__american_dates__by_the_pattern_that_fits_all() -> None:
 
 
 def test_decimal_commas__read_as_numbers__later_numbers_too() -> None:
-    prices = ["1,5", "-0,125", "3", "1.140,50", "?"] * 20
+    prices = ["1,5", "-0,125", "3", "1.140,50", "?", "2.500", "1.234.567", "2,5E3"] * 20
     table = Table(x=prices)
     for wishes in (Wishes(), Wishes(number=("x",))):
         plan = fit_plan([table], wishes)
-        X = encode_batch(plan, pa.record_batch({"x": [*prices[:5], None]}), Notes())
-        np.testing.assert_array_equal(X[:, 0], [1.5, -0.125, 3, 1140.5, np.nan, np.nan])
+        X = encode_batch(plan, pa.record_batch({"x": [*prices[:8], None]}), Notes())
+        expected = [1.5, -0.125, 3, 1140.5, np.nan, 2500, 1_234_567, 2500, np.nan]
+        np.testing.assert_array_equal(X[:, 0], expected)
         np.testing.assert_array_equal(
             encode_batch(plan, pa.record_batch({"x": [2.5, None]}), Notes())[:, 0], [2.5, np.nan]
         )
@@ -99,20 +105,48 @@ def test_decimal_commas__read_as_numbers__later_numbers_too() -> None:
         notes.check_readable(plan)
 
 
-def test_dates__day_and_month_the_other_way_round__refused_though_half_can_be_read() -> None:
-    plan = fit_plan([Table(d=[f"{i % 28 + 1}/{i % 12 + 1}/2020" for i in range(N)])], Wishes())
-    american = [f"{i % 12 + 1}/{i % 28 + 1}/2020" for i in range(60)]
-    notes = Notes()
-    X = encode_batch(plan, pa.record_batch({"d": [*american, "31/31/2020", None]}), notes)
+DATES_BY_PATTERN = {
+    "%d/%m/%Y": ("{d}/{m}/2020", "{m}/{d}/2020"),
+    "%m/%d/%Y": ("{m}/{d}/2020", "{d}/{m}/2020"),
+    "%d.%m.%Y": ("{d}.{m}.2020", "{m}.{d}.2020"),
+    "%Y/%m/%d": ("2020/{m}/{d}", "2020/{d}/{m}"),
+}
+
+
+@pytest.mark.parametrize("pattern", DATES_BY_PATTERN)
+def test_dates__day_and_month_the_other_way_round__refused_though_half_can_be_read(
+    pattern: str,
+) -> None:
+    right, other = (
+        [form.format(d=i % 28 + 1, m=i % 12 + 1) for i in range(N)]
+        for form in DATES_BY_PATTERN[pattern]
+    )
+    plan = fit_plan([Table(d=right)], Wishes())
+    assert plan.columns[0].pattern == pattern
+
+    def noted(cells: list[Any]) -> Notes:
+        notes = Notes()
+        encode_batch(plan, pa.record_batch({"d": cells}), notes)
+        return notes
+
     n_swapped = sum(i % 28 + 1 > 12 for i in range(60))
+    nonsense = DATES_BY_PATTERN[pattern][0].format(d=31, m=31)
+    notes = noted([*other[:60], nonsense, None])
     assert notes.counts == {"swapped": {"d": n_swapped}, "date": {"d": 1}}
-    assert np.isnan(X[:, 0]).sum() == n_swapped + 2
-    with pytest.raises(InputError, match=f"such as 31/12/2026, but {n_swapped} of its cells are"):
+    with pytest.raises(InputError, match=f"but {n_swapped} of its cells are dates only with"):
         notes.check_readable(plan)
-    few = Notes()
-    encode_batch(plan, pa.record_batch({"d": american[12:18]}), few)
+    parts = Notes()
+    for start in (0, 30):
+        parts.add_plain(json.loads(json.dumps(noted(other[start : start + 30]).to_plain())))
+    with pytest.raises(InputError, match=f"but {n_swapped} of its cells"):
+        parts.check_readable(plan)
+    few = noted(other[12:18])
     few.check_readable(plan)
     assert "day and month the other way round and count as missing: 6" in few.sentences()[0]
+    noted([*other[12:28], *right]).check_readable(plan)  # slips among dates written as before
+    unread = noted([*other[12:15], *["20-12-2020"] * 50])
+    with pytest.raises(InputError, match="none of its 50 cells can be read"):
+        unread.check_readable(plan)
 
 
 def test_batches_of_different_types__one_column() -> None:

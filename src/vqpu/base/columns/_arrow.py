@@ -13,9 +13,14 @@ from vqpu.errors import InputError, MissingDependencyError
 LONGEST_TEXT = 1000  # bytes of a category or an id
 _MOST_SHARED = 1 << 26  # bytes that views of text may become
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
-# With a comma for a point and points for thousands; of the second the comma marks no thousands.
-COMMA_NUMBER = r"^\s*[-+]?(\d*|\d{1,3}(\.\d{3})+),\d+\s*$"
-SURE_COMMA = r"^\s*[-+]?(0?,\d+|\d*,(\d{1,2}|\d{4,})|\d{1,3}(\.\d{3})+,\d+)\s*$"
+# With a comma for a point, and points for thousands; of the second kind the comma is no mark of
+# thousands; the third may be read otherwise where no number has a comma.
+COMMA_NUMBER = r"^\s*[-+]?((\d*|\d{1,3}(\.\d{3})+),\d+([eE][-+]?\d+)?|\d{1,3}(\.\d{3}){2,})\s*$"
+SURE_COMMA = (
+    r"^\s*[-+]?(0?,\d+|\d*,(\d{1,2}|\d{4,})|0\d*,\d+|\d{4,},\d+|\d{1,3}(\.\d{3})+,\d+"
+    r"|\d*,\d+[eE][-+]?\d+)\s*$"
+)
+_POINTED = r"^\s*[-+]?\d{1,3}(\.\d{3})+\s*$"
 CLOCK = r"^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?$"
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 
@@ -217,11 +222,11 @@ def numbers_in_text(values: Any) -> NDArray[np.float64]:
 
 
 def numbers_with_commas(values: Any) -> NDArray[np.float64]:
-    """Return text such as 1.140,5 and 2 as float64; NaN where it is no number or null."""
+    """Return text such as 1.140,5 and 2.500 (a whole number) as float64, NaN where it is none."""
     import pyarrow.compute as pc
 
     def with_points(plain: Any) -> Any:
-        fits = pc.match_substring_regex(plain, COMMA_NUMBER)
+        fits = pc.match_substring_regex(plain, f"{COMMA_NUMBER}|{_POINTED}")
         digits = pc.replace_substring(plain, ".", "")
         return pc.if_else(fits, pc.replace_substring(digits, ",", "."), plain)
 

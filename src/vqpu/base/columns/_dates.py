@@ -20,8 +20,13 @@ PATTERNS = {
     "%m/%d/%Y": r"^\d{1,2}/\d{1,2}/\d{4}$",
     "%Y/%m/%d": r"^\d{4}/\d{1,2}/\d{1,2}$",
 }
-# Which pattern reads the same texts with day and month the other way round.
-SWAPPED = {"%d/%m/%Y": "%m/%d/%Y", "%m/%d/%Y": "%d/%m/%Y"}
+# What reads the same texts with day and month the other way round.
+_SWAPPED = {
+    "%d.%m.%Y": "%m.%d.%Y",
+    "%d/%m/%Y": "%m/%d/%Y",
+    "%m/%d/%Y": "%d/%m/%Y",
+    "%Y/%m/%d": "%Y/%d/%m",
+}
 DAY_PARTS = ("days", "year", "month", "day", "weekday")
 _SECONDS = 86_400
 
@@ -59,6 +64,30 @@ def _ticks(plain: Any) -> Any:
         return pc.multiply(days, float(_SECONDS))
     per_second = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}[plain.type.unit]
     return pc.divide(plain.cast(pa.int64()).cast(pa.float64(), safe=False), per_second)
+
+
+def is_swapped_date(texts: Any, pattern: str) -> NDArray[np.bool_]:
+    """Return which texts are dates if day and month change places.
+
+    Parameters
+    ----------
+    texts : pyarrow.Array
+        Of text.
+    pattern : str
+        One of ``PATTERNS``; no text is such a date where it has a name that cannot be swapped.
+    """
+    import pyarrow.compute as pc
+
+    if pattern not in _SWAPPED:
+        return np.zeros(len(texts), dtype=bool)
+
+    def swapped(plain: Any) -> Any:
+        fits = pc.match_substring_regex(plain, PATTERNS[pattern])
+        dates = pc.if_else(fits, plain, None)
+        return pc.is_valid(pc.strptime(dates, _SWAPPED[pattern], "s", error_is_null=True))
+
+    found = mapped(texts, swapped)
+    return np.asarray(pc.fill_null(found, False).to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _parsed(plain: Any, pattern: str) -> Any:

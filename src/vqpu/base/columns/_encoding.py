@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vqpu.base._finite import all_finite
 from vqpu.base.columns import _arrow as arrow
-from vqpu.base.columns._dates import SWAPPED, date_parts, instants
+from vqpu.base.columns._dates import DAY_PARTS, date_parts, instants, is_swapped_date
 from vqpu.base.columns._notes import Notes
 from vqpu.base.columns._plan import CLOCK_PATTERN, COMMA_PATTERN, Column, ColumnPlan
 from vqpu.base.columns._text import LONGEST_READ, text_features
@@ -139,13 +139,20 @@ def _without_infinity(name: str, numbers: Floats, notes: Notes) -> Floats:
     return np.where(infinite, np.nan, numbers)
 
 
-def _note_lost(column: Column, values: Any, found: Floats, notes: Notes) -> None:
-    """Count cells that have a value which could not be read."""
+def _note_lost(
+    column: Column,
+    values: Any,
+    found: Floats,
+    notes: Notes,
+    is_lost: NDArray[np.bool_] | None = None,
+) -> None:
+    """Count cells that have a value which could not be read; None: those without one in found."""
     is_given = ~arrow.missing_mask(values)
-    lost = np.flatnonzero(np.isnan(found) & is_given)
+    unread = np.isnan(found)
+    lost = np.flatnonzero((unread if is_lost is None else is_lost) & is_given)
     texts = [_short(values[int(place)]) for place in lost[:_LOOKED_AT]]
     examples = list(dict.fromkeys(texts))
-    notes.add_lost(column, len(lost), examples, is_any_read=len(lost) < is_given.sum())
+    notes.add_lost(column, len(lost), examples, is_any_read=bool((is_given & ~unread).any()))
 
 
 def _short(scalar: Any) -> str:
@@ -202,13 +209,23 @@ def _date(column: Column, values: Any, notes: Notes) -> Floats:
         return np.full((len(values), column.n_features), np.nan)
     texts = arrow.plain_text(column.name, values) if arrow.is_text(values.type) else values
     parts = date_parts(instants(texts, column.pattern), column.has_time)
-    is_swapped = np.zeros(len(values), dtype=bool)
-    if column.pattern in SWAPPED and arrow.is_text(values.type):
-        is_swapped = np.isnan(parts[:, 0]) & ~np.isnan(instants(texts, SWAPPED[column.pattern]))
-        examples = [_short(values[int(place)]) for place in np.flatnonzero(is_swapped)[:3]]
-        notes.add(column.name, "swapped", int(is_swapped.sum()), examples)
-    _note_lost(column, values, np.where(is_swapped, 0.0, parts[:, 0]), notes)
+    is_lost = np.isnan(parts[:, 0])
+    if arrow.is_text(values.type):
+        is_lost &= ~_note_swapped(column, texts, parts, notes)
+    _note_lost(column, values, parts[:, 0], notes, is_lost)
     return parts
+
+
+def _note_swapped(column: Column, texts: Any, parts: Floats, notes: Notes) -> NDArray[np.bool_]:
+    """Count and return the dates that make sense only if day and month change places."""
+    is_swapped = np.isnan(parts[:, 0]) & ~arrow.missing_mask(texts)
+    if is_swapped.any():
+        is_swapped &= is_swapped_date(texts, column.pattern)
+    places = np.flatnonzero(is_swapped)
+    examples = [_short(texts[int(place)]) for place in places[:3]]
+    n_as_trained = int((parts[:, DAY_PARTS.index("day")] > 12).sum())
+    notes.add_swapped(column.name, len(places), n_as_trained, examples)
+    return is_swapped
 
 
 def _text(column: Column, values: Any, notes: Notes) -> Floats:  # noqa: ARG001

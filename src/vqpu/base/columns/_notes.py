@@ -47,6 +47,7 @@ class Notes:
         self._counts: dict[tuple[str, str], int] = {}
         self._examples: dict[tuple[str, str], list[str]] = {}
         self._read: set[str] = set()
+        self._as_trained: dict[str, int] = {}  # dates that make no sense the other way round
         self.n_cells = 0
 
     def warn(self, stacklevel: int, *, plan: ColumnPlan | None = None) -> None:
@@ -101,6 +102,20 @@ class Notes:
             self._read.add(column.name)
         self.add(column.name, "length" if column.kind == "vector" else column.kind, count, examples)
 
+    def add_swapped(self, column: str, count: int, n_as_trained: int, examples: list[Any]) -> None:
+        """Count dates that make sense only with day and month the other way round.
+
+        Parameters
+        ----------
+        column : str
+        count : int
+        n_as_trained : int
+            Dates that make sense only as they were written in training.
+        examples : list
+        """
+        self._as_trained[column] = self._as_trained.get(column, 0) + n_as_trained
+        self.add(column, "swapped", count, examples)
+
     def check_readable(self, plan: ColumnPlan) -> None:
         """Raise if columns of a whole input are written in another way than in training.
 
@@ -131,7 +146,7 @@ class Notes:
             f"cells are dates only with day and month the other way round{self._such(name, kind)}, "
             "so that no other can be trusted"
             for (name, kind), count in self._counts.items()
-            if kind == "swapped" and count >= _FEWEST_LOST
+            if kind == "swapped" and count >= max(_FEWEST_LOST, self._as_trained.get(name, 0))
         ]
 
     def _such(self, name: str, kind: str) -> str:
@@ -141,7 +156,7 @@ class Notes:
     def to_plain(self) -> dict[str, Any]:
         """Return what was counted, ready for JSON and for :meth:`add_plain`."""
         counts = [[*key, count, self._examples[key]] for key, count in self._counts.items()]
-        return {"counts": counts, "read": sorted(self._read)}
+        return {"counts": counts, "read": sorted(self._read), "as_trained": self._as_trained}
 
     def add_plain(self, plain: dict[str, Any]) -> None:
         """Count what notes of another part counted.
@@ -152,6 +167,8 @@ class Notes:
             Of :meth:`to_plain`.
         """
         self._read.update(plain["read"])
+        for column, count in plain.get("as_trained", {}).items():
+            self._as_trained[column] = self._as_trained.get(column, 0) + count
         for column, kind, count, examples in plain["counts"]:
             self.add(column, kind, count, examples)
 

@@ -14,7 +14,7 @@ _MOST_BYTES = 1 << 25  # of the texts that are counted, over all columns
 _FEWEST_BYTES = 1 << 12
 _MOST_COUNTED = 50_000
 _MOST_TRUTHS = 8  # ways to write true and false
-_NUMBERLIKE = r"^\s*[-+.]?\d"
+_NUMBERLIKE = r"^\s*[-+]?[.,]?\d"
 
 
 class TextFacts:
@@ -124,8 +124,8 @@ class TextFacts:
 
     @property
     def has_commas(self) -> bool:
-        """Whether numbers have a comma for a point, and not to mark thousands."""
-        return self.n_sure_commas > 0
+        """Whether numbers have a comma for a point: most commas can be no marks of thousands."""
+        return 0 < self.n_commas <= 2 * self.n_sure_commas
 
     @property
     def n_distinct(self) -> int:
