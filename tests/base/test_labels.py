@@ -39,7 +39,9 @@ def test_encode__one_value__named() -> None:
         encode_pu_labels(np.array([1, 1]))
 
 
-@pytest.mark.parametrize("pair", [("P", "U"), ("positive", "unlabelled"), ("known", "unknown")])
+@pytest.mark.parametrize(
+    "pair", [("P", "U"), ("positive", "unlabelled"), ("known", "unknown"), ("ja", "nein")]
+)
 def test_encode__word_for_unlabelled_is_the_larger__refused(pair: tuple[str, str]) -> None:
     with pytest.raises(InputError, match=f"{pair[1]!r}, would mark the labelled positives. Use 1"):
         encode_pu_labels(np.array(pair * 2))

@@ -11,6 +11,7 @@ from vqpu.errors import InputError
 
 # Words that mean unlabelled, but stand behind most others in the alphabet.
 _USUAL = ((0, 1), (-1, 1))  # of which everybody knows what is positive
+_NEGATIVE = ("false", "neg", "negative", "negativ", "nein", "no", "non")
 _UNLABELED = ("u", "unl", "unlabeled", "unlabelled", "unknown", "unmarked")
 
 
@@ -83,7 +84,8 @@ def encode_pu_labels(y: NDArray[Any]) -> PULabels:
             "positives and unlabelled samples: mark the positives with the larger of two values."
         )
     smaller, larger = classes.tolist()
-    if str(larger).lower() in _UNLABELED and str(smaller).lower() not in _UNLABELED:
+    others = (*_UNLABELED, *_NEGATIVE)
+    if str(larger).lower() in others and str(smaller).lower() not in others:
         raise InputError(
             f"y holds {smaller!r} and {larger!r}, and the larger of the two, {larger!r}, would "
             "mark the labelled positives. Use 1 for them and 0 for unlabelled samples."

@@ -105,6 +105,16 @@ def test_decimal_commas__read_as_numbers__later_numbers_too() -> None:
         notes.check_readable(plan)
 
 
+def test_decimal_commas__trained_on_numbers__read_unless_they_can_mark_thousands() -> None:
+    plan = fit_plan([Table(x=[1.0, 2.5, 3.0])], Wishes())
+    notes = Notes()
+    cells = ["580,24", "1.056,16", "0,125", "1,5E-3", "2.5", "1,500", "3 kg", None]
+    X = encode_batch(plan, pa.record_batch({"x": cells}), notes)
+    expected = [580.24, 1056.16, 0.125, 1.5e-3, 2.5, np.nan, np.nan, np.nan]
+    np.testing.assert_array_equal(X[:, 0], expected)
+    assert notes.counts == {"number": {"x": 2}}
+
+
 DATES_BY_PATTERN = {
     "%d/%m/%Y": ("{d}/{m}/2020", "{m}/{d}/2020"),
     "%m/%d/%Y": ("{m}/{d}/2020", "{d}/{m}/2020"),

@@ -20,7 +20,7 @@ SURE_COMMA = (
     r"^\s*[-+]?(0?,\d+|\d*,(\d{1,2}|\d{4,})|0\d*,\d+|\d{4,},\d+|\d{1,3}(\.\d{3})+,\d+"
     r"|\d*,\d+[eE][-+]?\d+)\s*$"
 )
-_POINTED = r"^\s*[-+]?\d{1,3}(\.\d{3})+\s*$"
+_POINTED = r"^\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*$"
 CLOCK = r"^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?$"
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 
@@ -223,14 +223,27 @@ def numbers_in_text(values: Any) -> NDArray[np.float64]:
 
 def numbers_with_commas(values: Any) -> NDArray[np.float64]:
     """Return text such as 1.140,5 and 2.500 (a whole number) as float64, NaN where it is none."""
+    return numbers_in_text(_with_points(values, f"{COMMA_NUMBER}|{_POINTED}"))
+
+
+def numbers_or_sure_commas(values: Any) -> NDArray[np.float64]:
+    """Return text such as 1.5, and 1,5 but not 1,500, as float64, NaN where it is none."""
+    numbers = numbers_in_text(values)
+    if not (np.isnan(numbers) & ~missing_mask(values)).any():
+        return numbers
+    return numbers_in_text(_with_points(values, SURE_COMMA))
+
+
+def _with_points(values: Any, regex: str) -> Any:
+    """Take the points out of texts that fit, and put one where their comma is."""
     import pyarrow.compute as pc
 
-    def with_points(plain: Any) -> Any:
-        fits = pc.match_substring_regex(plain, f"{COMMA_NUMBER}|{_POINTED}")
+    def mended(plain: Any) -> Any:
         digits = pc.replace_substring(plain, ".", "")
+        fits = pc.match_substring_regex(plain, regex)
         return pc.if_else(fits, pc.replace_substring(digits, ",", "."), plain)
 
-    return numbers_in_text(mapped(values, with_points))
+    return mapped(values, mended)
 
 
 def hours_in_text(values: Any) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from typing import Any
 
@@ -84,7 +85,7 @@ def is_swapped_date(texts: Any, pattern: str) -> NDArray[np.bool_]:
     def swapped(plain: Any) -> Any:
         fits = pc.match_substring_regex(plain, PATTERNS[pattern])
         dates = pc.if_else(fits, plain, None)
-        return pc.is_valid(pc.strptime(dates, _SWAPPED[pattern], "s", error_is_null=True))
+        return pc.is_valid(_read(dates, _SWAPPED[pattern]))
 
     found = mapped(texts, swapped)
     return np.asarray(pc.fill_null(found, False).to_numpy(zero_copy_only=False), dtype=bool)
@@ -97,11 +98,24 @@ def _parsed(plain: Any, pattern: str) -> Any:
     fits = pc.match_substring_regex(plain, PATTERNS[pattern])
     texts = pc.if_else(fits, plain, pa.scalar(None, plain.type))
     if pattern != ISO:
-        return _ticks(pc.strptime(texts, pattern, "s", error_is_null=True))
+        return _ticks(_read(texts, pattern))
     try:
         return _ticks(texts.cast(pa.timestamp("us")))
     except pa.ArrowInvalid:  # a zone, or a day that is none: one by one
         return pa.array([_seconds(text) for text in texts.to_pylist()], pa.float64())
+
+
+def _read(texts: Any, form: str) -> Any:
+    """Return dates of a form as timestamps, null where there is no such day, as on 31.2."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    moments = pc.strptime(texts, form, "s", error_is_null=True)
+    parts = {"%d": r"0*(?P<day>\d+)", "%m": r"\d+", "%Y": r"\d+"}
+    regex = re.sub(r"%\w", lambda part: parts[part[0]], re.escape(form))
+    days = pc.extract_regex(texts, f"^{regex}$").field(0)
+    same = pc.equal(pc.day(moments).cast(pa.string()), days.cast(pa.string()))
+    return pc.if_else(pc.fill_null(same, False), moments, pa.scalar(None, moments.type))
 
 
 def _seconds(text: str | None) -> float | None:

@@ -114,7 +114,7 @@ def _number(column: Column, values: Any, notes: Notes) -> Floats:
 
 
 _PARSERS: dict[str, Callable[[Any], Floats]] = {
-    "": arrow.numbers_in_text,
+    "": arrow.numbers_or_sure_commas,
     CLOCK_PATTERN: arrow.hours_in_text,
     COMMA_PATTERN: arrow.numbers_with_commas,
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from vqpu.files.readers._tablefiles import FEWEST_ROWS, check_width, unreadable
 
 # Longest line of a CSV file; pyarrow reads blocks of this size and refuses lines beyond one.
 CSV_BLOCK = 1 << 19
+RAW = "raw"  # the kind of columns whose decimal commas the plan reads by itself
 # Of wide tables: a batch costs as much for every column whatever its rows, memory too.
 _WIDE_BLOCK, _BYTES_OF_A_CELL = 1 << 24, 8
 _SEPARATORS = (",", ";", "\t", "|")
@@ -30,6 +32,8 @@ _THOUSANDS = (r"^(\s*[-+]?\d+)\.(\d{3}[\d.]*,\d+\s*)$", r"\1\2")
 _LIKE_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:[.,]\d{3})+")
 _NO_THOUSANDS = re.compile(r"[-+]?(?:0?[.,]\d+|\d+[.,](?:\d{1,2}|\d{4,}))")
 _FEWEST_LIKE, _ROWS_LOOKED_AT = 3, 2_000
+_BOTH_MARKS = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+,\d+")
+_POINTED_WHOLE = r"^\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*$"
 _COMMA = (r"^(\s*[-+]?\d*),(\d+\s*)$", r"\1.\2")
 _MOST_THOUSANDS = 4
 _FEW_VALUES, _MANY_BYTES = 1 << 16, 1 << 25  # batches of wide tables are joined up to so many
@@ -50,7 +54,7 @@ class CsvFile:
     text : sequence of str
         Columns that are read as text.
     kinds : mapping of str
-        Kinds of columns where they are known.
+        Kinds of columns where they are known; cells of those that are "raw" come as they are.
     """
 
     def __init__(self, path: Place, text: Sequence[str], kinds: Mapping[str, str]) -> None:
@@ -71,7 +75,9 @@ class CsvFile:
             for name, kind in kinds.items()
         }
         fixed |= {name: pa.string() for name in text}
+        self._raw = {name for name, kind in kinds.items() if kind == RAW}
         self.like_thousands = _like_thousands(start, self._delimiter)
+        self._pointed = _pointed(start, self._delimiter) if self._has_commas else set()
         first = self._first_batch(fixed, header)
         if first is None or not first.num_rows:
             raise InputError(f"{path} has no rows.")
@@ -130,7 +136,9 @@ class CsvFile:
 
     def _mended(self, batch: Any) -> Any:
         """Return a batch whose cells of text that are numbers with a comma have a point."""
-        return _with_points(batch) if self._has_commas else batch
+        if not self._has_commas:
+            return batch
+        return _with_points(batch, pointed=self._pointed, raw=self._raw)
 
     def _counted(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Give batches until a packed file has unpacked to more than it may."""
@@ -206,6 +214,32 @@ def _separator(line: str, default: str) -> str:
     return max(counts, key=lambda mark: counts[mark]) if any(counts.values()) else default
 
 
+def _rows(start: bytes, delimiter: str) -> Iterator[list[str]]:
+    """Give the first rows of a file, that of the names too; none from where they are no CSV."""
+    text = start.decode("utf-8-sig", errors="replace")
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    with suppress(csv.Error):  # what is wrong is told by reading
+        yield from islice(rows, _ROWS_LOOKED_AT + 1)
+
+
+def _pointed(start: bytes, delimiter: str) -> set[str]:
+    r"""Return the columns with cells such as 1.234,5: their points separate thousands.
+
+    Examples
+    --------
+    >>> _pointed(b"a;b\n1.234,5;1,5\n2.572;2.572\n", ";")
+    {'a'}
+    """
+    rows = _rows(start, delimiter)
+    header = next(rows, [])
+    return {
+        name
+        for row in rows
+        for name, cell in zip(header, row, strict=False)
+        if _BOTH_MARKS.fullmatch(cell.strip())
+    }
+
+
 def _like_thousands(start: bytes, delimiter: str) -> dict[str, list[str]]:
     r"""Return the cells of columns in which marks of decimals may separate thousands.
 
@@ -214,20 +248,16 @@ def _like_thousands(start: bytes, delimiter: str) -> dict[str, list[str]]:
     >>> _like_thousands(b"a;b\n1.140;1.5\n879;1.140\n2.536;7\n9.100;2.000\n", ";")
     {'a': ['1.140', '2.536', '9.100']}
     """
-    text = start.decode("utf-8-sig", errors="replace")
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     found: dict[str, list[str]] = {}
     decimals: set[str] = set()
-    try:
-        header = next(rows, [])
-        for row in islice(rows, _ROWS_LOOKED_AT):
-            for name, cell in zip(header, map(str.strip, row), strict=False):
-                if _LIKE_THOUSANDS.fullmatch(cell):
-                    found.setdefault(name, []).append(cell)
-                elif _NO_THOUSANDS.fullmatch(cell):
-                    decimals.add(name)
-    except csv.Error:  # what is wrong with it is told by reading
-        return {}
+    rows = _rows(start, delimiter)
+    header = next(rows, [])
+    for row in rows:
+        for name, cell in zip(header, map(str.strip, row), strict=False):
+            if _BOTH_MARKS.fullmatch(cell) or _NO_THOUSANDS.fullmatch(cell):
+                decimals.add(name)
+            elif _LIKE_THOUSANDS.fullmatch(cell):
+                found.setdefault(name, []).append(cell)
     return {
         name: cells
         for name, cells in found.items()
@@ -265,21 +295,36 @@ def _as_one(batches: list[Any]) -> Iterator[Any]:
         yield from batches
 
 
-def _with_points(batch: Any) -> Any:
+def _with_points(batch: Any, *, pointed: Collection[str], raw: Collection[str]) -> Any:
     """Return a batch in whose text 1.234,5 and 1234,5 have become 1234.5.
+
+    Parameters
+    ----------
+    batch : pyarrow.RecordBatch
+    pointed : collection of str
+        Columns in which 1.234 is a whole number.
+    raw : collection of str
+        Columns that stay as they are.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> _with_points(pa.record_batch({"a": ["1.234,5", "-2,25", "a,5", "?"]})).column(0).to_pylist()
-    ['1234.5', '-2.25', 'a,5', '?']
+    >>> cells = ["1.234,5", "-2,25", "a,5", "1.234", "?"]
+    >>> mended = _with_points(pa.record_batch({"a": cells, "b": cells}), pointed={"b"}, raw=())
+    >>> mended.column(0).to_pylist()
+    ['1234.5', '-2.25', 'a,5', '1.234', '?']
+    >>> mended.column(1).to_pylist()
+    ['1234.5', '-2.25', 'a,5', '1234', '?']
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     for place, field in enumerate(batch.schema):
-        if pa.types.is_string(field.type):
+        if pa.types.is_string(field.type) and field.name not in raw:
             values = batch.column(place)
+            if field.name in pointed:
+                is_whole = pc.match_substring_regex(values, _POINTED_WHOLE)
+                values = pc.if_else(is_whole, pc.replace_substring(values, ".", ""), values)
             for pattern, replacement in (*[_THOUSANDS] * _MOST_THOUSANDS, _COMMA):
                 values = pc.replace_substring_regex(values, pattern, replacement)
             batch = batch.set_column(place, field.name, values)

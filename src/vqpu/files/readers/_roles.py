@@ -97,12 +97,25 @@ def ids_of(name: str, values: Any) -> KeptColumn:
     """
     import pyarrow as pa
 
+    values = _whole(values)
     kind = arrow.value_type(values.type)
     if not (arrow.is_text(kind) or pa.types.is_integer(kind) or arrow.is_date(kind)):
         raise InputError(
             f"The id column {name!r} is of type {values.type}. Expected text or whole numbers."
         )
     return kept_column(name, values, arrow.LONGEST_TEXT)
+
+
+def _whole(values: Any) -> Any:
+    """Return floats that are whole numbers, as workbooks hold them, as integers."""
+    import pyarrow as pa
+
+    if not pa.types.is_floating(values.type):
+        return values
+    try:
+        return values.cast(pa.int64())
+    except pa.ArrowInvalid:  # some are not whole, or too large to tell
+        return values
 
 
 def kept_column(name: str, values: Any, longest: int = _LONGEST_KEPT) -> KeptColumn:

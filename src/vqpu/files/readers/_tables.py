@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from vqpu.base.columns import ColumnPlan, Notes, Wishes, encode_batch, fit_plan
 from vqpu.base.columns._arrow import as_text, first_letters, missing_mask
+from vqpu.base.columns._plan import COMMA_PATTERN
 from vqpu.base.columns._rows import with_plan
 from vqpu.base.columns._text import LONGEST_READ
 from vqpu.base.columns._wishes import check_columns
 from vqpu.errors import InputError
+from vqpu.files.readers._csvfile import RAW
 from vqpu.files.readers._roles import ids_of, is_positive, kept_column, nearly_positive, some_words
 from vqpu.files.readers._samples import Chunk, KeptColumn, PUData, check_both_kinds
 from vqpu.files.readers._spool import Spool
@@ -186,10 +188,12 @@ def iter_table(
     """
     roles = _Roles(label, positive, id_column, tuple(keep))
     Wishes(missing=missing).check([])
-    kinds = _kinds_to_read(plan) | dict.fromkeys([*roles.names, *keep], "text")
+    kinds = _kinds_to_read(plan, [*roles.names, *keep])
     table = open_table(path, kinds=kinds, row_groups=row_groups)
     check_columns(table.schema.names, [*plan.names, *roles.names, *keep], plan.names)
     notes = Notes() if notes is None else notes
+    if first_row is None:  # a part says nothing of the whole
+        _note_thousands(table, plan, notes)
     return _encoded(
         table,
         plan,
@@ -311,14 +315,16 @@ def _fit(tables: Sequence[TableFile], roles: _Roles, wishes: Wishes) -> ColumnPl
         return fit_plan([_Source(table) for table in tables], wishes, roles.names)
 
 
-def _kinds_to_read(plan: ColumnPlan) -> dict[str, str]:
-    return {c.name: "text" if c.pattern else c.kind for c in plan.columns}
+def _kinds_to_read(plan: ColumnPlan, as_text: Iterable[str]) -> dict[str, str]:
+    """Return how columns are read as in training, some others or the same as text."""
+    kinds = {c.name: "text" if c.pattern else c.kind for c in plan.columns}
+    commas = [c.name for c in plan.columns if c.pattern == COMMA_PATTERN]
+    return kinds | dict.fromkeys(as_text, "text") | dict.fromkeys(commas, RAW)
 
 
 def _again(table: TableFile, plan: ColumnPlan, roles: _Roles) -> TableFile:
     """Open a table once more, now that it is known what its columns are."""
-    kinds = _kinds_to_read(plan) | dict.fromkeys(roles.names, "text")
-    return open_table(table.path, kinds=kinds)
+    return open_table(table.path, kinds=_kinds_to_read(plan, roles.names))
 
 
 class _Read(NamedTuple):
