@@ -186,6 +186,10 @@ def test_rank__table_with_its_labels__known_positives_left_out(
     assert head.split() == ["place", "prob.", "score", "name"]
     assert found["best"][0]["name"] in first
     assert len(others) == 2
+    line = ("rank", table / "model", table / "data.csv", "--top", 3, "--keep", "x1")
+    head, first, *_ = run(capsys, *line).splitlines()
+    assert head.split()[-1] == "x1"
+    assert first.split()[-1] == kept["best"][0]["kept"]["x1"]
 
 
 def test_evaluate__truth__agrees_with_counting(

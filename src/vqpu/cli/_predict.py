@@ -179,9 +179,11 @@ def _plain_row(row: tuple[Any, ...], kept: list[str]) -> dict[str, Any]:
 
 
 def _print_ranking(ranked: Ranked) -> None:
-    print(f"{'place':>5}  {'prob.':>6}  {'score':>9}  name")
-    for place, (name, _, score, probability, *_) in enumerate(ranked.best.rows(), 1):
-        shown = str(name).encode("utf-8", "backslashreplace").decode()
+    kept = "".join(f"  {name}" for name in ranked.best.kept_columns())
+    print(f"{'place':>5}  {'prob.':>6}  {'score':>9}  name{kept}")
+    for place, (name, _, score, probability, _, *values) in enumerate(ranked.best.rows(), 1):
+        texts = ["" if value is None else str(value) for value in (name, *values)]
+        shown = "  ".join(texts).encode("utf-8", "backslashreplace").decode()
         print(f"{place:5}  {probability:.4f}  {score:9.3f}  {shown}")
     _print_counts(len(ranked.best), ranked)
 
