@@ -64,10 +64,11 @@ forms. In square brackets: how many of the seeds a mean is over, where not all g
 
 What has "true" in its name is given the true alpha; the oracle is given all true labels and alpha.
 The other methods see no true label. Settings that hold for all data sets were chosen by hidden
-labels of U for VQ K-means (results/study, on tasks of these sets and others) and, for the GANs'
-rate and steps, by one trial on MNIST that was judged by its test accuracy (hidden labels of U say
-the same, results/gan-budgets); their channel and the batches of Dist-PU by hidden labels of U of
-MNIST (results/gan-forms, results/rival-forms). That D-GAN, P3Mix and NcPU train to the end was seen
+labels of U for VQ K-means (results/study, on tasks of these sets and others) and, for the rate and
+steps of the literal GANs, by one trial on MNIST that was judged by its test accuracy (hidden labels
+of U say the same, results/gan-budgets); their channel, the rates behind it and the batches of
+Dist-PU by hidden labels of U of MNIST, the rates of Fashion-MNIST too (results/gan-forms,
+results/observer-tries, results/rival-forms). That D-GAN, P3Mix and NcPU train to the end was seen
 in test curves on MNIST first; those hidden labels say the same, for D-GAN by no more than 0.1
 point. The rivals have their papers' or this library's defaults otherwise.
 
