@@ -40,7 +40,14 @@ def test_encode__one_value__named() -> None:
 
 
 @pytest.mark.parametrize(
-    "pair", [("P", "U"), ("positive", "unlabelled"), ("known", "unknown"), ("ja", "nein")]
+    "pair",
+    [
+        ("P", "U"),
+        ("positive", "unlabelled"),
+        ("known", "unknown"),
+        ("ja", "nein"),
+        ("no", "unknown"),
+    ],
 )
 def test_encode__word_for_unlabelled_is_the_larger__refused(pair: tuple[str, str]) -> None:
     with pytest.raises(InputError, match=f"{pair[1]!r}, would mark the labelled positives. Use 1"):

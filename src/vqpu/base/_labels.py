@@ -84,8 +84,9 @@ def encode_pu_labels(y: NDArray[Any]) -> PULabels:
             "positives and unlabelled samples: mark the positives with the larger of two values."
         )
     smaller, larger = classes.tolist()
-    others = (*_UNLABELED, *_NEGATIVE)
-    if str(larger).lower() in others and str(smaller).lower() not in others:
+    first, last = str(smaller).lower(), str(larger).lower()
+    is_unlabeled = last in _UNLABELED and first not in _UNLABELED
+    if is_unlabeled or (last in _NEGATIVE and first not in (*_NEGATIVE, *_UNLABELED)):
         raise InputError(
             f"y holds {smaller!r} and {larger!r}, and the larger of the two, {larger!r}, would "
             "mark the labelled positives. Use 1 for them and 0 for unlabelled samples."

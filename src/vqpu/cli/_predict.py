@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from vqpu.files._explaining import Explained, Reason
     from vqpu.files._ranking import Ranked
 
+_LONGEST_SHOWN = 60  # letters of a kept cell on the screen
+
 
 def predict(
     model: option.Model,
@@ -182,10 +184,16 @@ def _print_ranking(ranked: Ranked) -> None:
     kept = "".join(f"  {name}" for name in ranked.best.kept_columns())
     print(f"{'place':>5}  {'prob.':>6}  {'score':>9}  name{kept}")
     for place, (name, _, score, probability, _, *values) in enumerate(ranked.best.rows(), 1):
-        texts = ["" if value is None else str(value) for value in (name, *values)]
-        shown = "  ".join(texts).encode("utf-8", "backslashreplace").decode()
-        print(f"{place:5}  {probability:.4f}  {score:9.3f}  {shown}")
+        shown = str(name).encode("utf-8", "backslashreplace").decode()
+        cells = "".join(f"  {_on_a_line(value)}" for value in values)
+        print(f"{place:5}  {probability:.4f}  {score:9.3f}  {shown}{cells}")
     _print_counts(len(ranked.best), ranked)
+
+
+def _on_a_line(value: Any) -> str:
+    """Return the beginning of a cell without what would leave the line or steer a terminal."""
+    text = "" if value is None else str(value)[:_LONGEST_SHOWN]
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _print_counts(n_shown: int, found: Ranked | Explained) -> None:

@@ -16,7 +16,7 @@ from vqpu.files._input_format import InputFormat
 from vqpu.files._models import OpenedModel, is_model, model_digest, open_model
 from vqpu.files._scoring import predict_chunk
 from vqpu.files._writers import arrow_columns, headers
-from vqpu.files.readers._roles import kept_column
+from vqpu.files.readers._roles import ids_of, kept_column
 from vqpu.files.readers._tables import iter_arrow
 
 PATH_COLUMN = "path"
@@ -150,13 +150,10 @@ class Scorer:
 
 def _kept(table: Any, id_column: str | None, keep: Sequence[str]) -> dict[str, KeptColumn]:
     """Return the ids and kept columns of a table without rows, for their types."""
-    names = {name: name for name in keep}
+    kept = {name: kept_column(name, table.column(name).combine_chunks()) for name in keep}
     if id_column is not None:
-        names[""] = id_column
-    return {
-        place: kept_column(name, table.column(name).combine_chunks())
-        for place, name in names.items()
-    }
+        kept[""] = ids_of(id_column, table.column(id_column).combine_chunks())
+    return kept
 
 
 def _column(table: Any, name: str) -> Any:

@@ -14,13 +14,13 @@ LONGEST_TEXT = 1000  # bytes of a category or an id
 _MOST_SHARED = 1 << 26  # bytes that views of text may become
 NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 # With a comma for a point, and points for thousands; of the second kind the comma is no mark of
-# thousands; the third may be read otherwise where no number has a comma.
-COMMA_NUMBER = r"^\s*[-+]?((\d*|\d{1,3}(\.\d{3})+),\d+([eE][-+]?\d+)?|\d{1,3}(\.\d{3}){2,})\s*$"
+# thousands; of the third kind the points may be.
+COMMA_NUMBER = r"^\s*[-+]?(\d*|\d{1,3}(\.\d{3})+),\d+([eE][-+]?\d+)?\s*$"
 SURE_COMMA = (
     r"^\s*[-+]?(0?,\d+|\d*,(\d{1,2}|\d{4,})|0\d*,\d+|\d{4,},\d+|\d{1,3}(\.\d{3})+,\d+"
     r"|\d*,\d+[eE][-+]?\d+)\s*$"
 )
-_POINTED = r"^\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*$"
+LIKE_THOUSANDS = r"^\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*$"
 CLOCK = r"^\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?$"
 TRUE, FALSE = ("true", "t", "yes", "y", "1"), ("false", "f", "no", "n", "0")
 
@@ -222,8 +222,8 @@ def numbers_in_text(values: Any) -> NDArray[np.float64]:
 
 
 def numbers_with_commas(values: Any) -> NDArray[np.float64]:
-    """Return text such as 1.140,5 and 2.500 (a whole number) as float64, NaN where it is none."""
-    return numbers_in_text(_with_points(values, f"{COMMA_NUMBER}|{_POINTED}"))
+    """Return text such as 1.140,5 and 2.5 as float64, NaN where it is none."""
+    return numbers_in_text(_with_points(values, COMMA_NUMBER))
 
 
 def numbers_or_sure_commas(values: Any) -> NDArray[np.float64]:
@@ -232,6 +232,14 @@ def numbers_or_sure_commas(values: Any) -> NDArray[np.float64]:
     if not (np.isnan(numbers) & ~missing_mask(values)).any():
         return numbers
     return numbers_in_text(_with_points(values, SURE_COMMA))
+
+
+def fitting(values: Any, regex: str) -> NDArray[np.bool_]:
+    """Return which texts fit a regular expression; null does not."""
+    import pyarrow.compute as pc
+
+    fits = mapped(values, lambda plain: pc.match_substring_regex(plain, regex))
+    return np.asarray(pc.fill_null(fits, False).to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def _with_points(values: Any, regex: str) -> Any:

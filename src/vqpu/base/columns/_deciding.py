@@ -201,8 +201,8 @@ def _guessed(facts: Facts, name: str, texts: TextFacts) -> Column | str:
 
 
 def _n_in_text(texts: TextFacts) -> int:
-    """Return how many texts are numbers, with a decimal comma if the column has any."""
-    return texts.n_numbers + (texts.n_commas if texts.has_commas else 0)
+    """Return how many texts are numbers, with a decimal comma too."""
+    return texts.n_numbers + (texts.n_commas if texts.has_commas else texts.n_sure_commas)
 
 
 def _n_numbers(facts: Facts, name: str, texts: TextFacts) -> int:

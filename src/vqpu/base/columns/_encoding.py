@@ -105,12 +105,21 @@ def _number(column: Column, values: Any, notes: Notes) -> Floats:
     if arrow.is_text(values.type):
         texts = arrow.plain_text(column.name, values)
         numbers = _PARSERS[column.pattern](texts)
+        if column.pattern == COMMA_PATTERN:
+            _note_thousands(column, texts, notes)
         _note_lost(column, values, numbers, notes)
     elif _is_numeric(values.type):
         numbers = arrow.to_float(values)
     else:
         raise _other_type(column, values)
     return _without_infinity(column.name, numbers, notes)
+
+
+def _note_thousands(column: Column, texts: Any, notes: Notes) -> None:
+    """Count cells such as 2.572, which beside decimal commas may be whole numbers."""
+    places = np.flatnonzero(arrow.fitting(texts, arrow.LIKE_THOUSANDS))
+    examples = [_short(texts[int(place)]) for place in places[:3]]
+    notes.add(column.name, "thousands", len(places), examples)
 
 
 _PARSERS: dict[str, Callable[[Any], Floats]] = {

@@ -33,7 +33,6 @@ _LIKE_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:[.,]\d{3})+")
 _NO_THOUSANDS = re.compile(r"[-+]?(?:0?[.,]\d+|\d+[.,](?:\d{1,2}|\d{4,}))")
 _FEWEST_LIKE, _ROWS_LOOKED_AT = 3, 2_000
 _BOTH_MARKS = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+,\d+")
-_POINTED_WHOLE = r"^\s*[-+]?[1-9]\d{0,2}(\.\d{3})+\s*$"
 _COMMA = (r"^(\s*[-+]?\d*),(\d+\s*)$", r"\1.\2")
 _MOST_THOUSANDS = 4
 _FEW_VALUES, _MANY_BYTES = 1 << 16, 1 << 25  # batches of wide tables are joined up to so many
@@ -77,7 +76,6 @@ class CsvFile:
         fixed |= {name: pa.string() for name in text}
         self._raw = {name for name, kind in kinds.items() if kind == RAW}
         self.like_thousands = _like_thousands(start, self._delimiter)
-        self._pointed = _pointed(start, self._delimiter) if self._has_commas else set()
         first = self._first_batch(fixed, header)
         if first is None or not first.num_rows:
             raise InputError(f"{path} has no rows.")
@@ -138,7 +136,7 @@ class CsvFile:
         """Return a batch whose cells of text that are numbers with a comma have a point."""
         if not self._has_commas:
             return batch
-        return _with_points(batch, pointed=self._pointed, raw=self._raw)
+        return _with_points(batch, self._raw)
 
     def _counted(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Give batches until a packed file has unpacked to more than it may."""
@@ -222,47 +220,38 @@ def _rows(start: bytes, delimiter: str) -> Iterator[list[str]]:
         yield from islice(rows, _ROWS_LOOKED_AT + 1)
 
 
-def _pointed(start: bytes, delimiter: str) -> set[str]:
-    r"""Return the columns with cells such as 1.234,5: their points separate thousands.
-
-    Examples
-    --------
-    >>> _pointed(b"a;b\n1.234,5;1,5\n2.572;2.572\n", ";")
-    {'a'}
-    """
-    rows = _rows(start, delimiter)
-    header = next(rows, [])
-    return {
-        name
-        for row in rows
-        for name, cell in zip(header, row, strict=False)
-        if _BOTH_MARKS.fullmatch(cell.strip())
-    }
-
-
 def _like_thousands(start: bytes, delimiter: str) -> dict[str, list[str]]:
     r"""Return the cells of columns in which marks of decimals may separate thousands.
+
+    Where other cells have both marks, points do: cells with points alone are told then.
 
     Examples
     --------
     >>> _like_thousands(b"a;b\n1.140;1.5\n879;1.140\n2.536;7\n9.100;2.000\n", ";")
     {'a': ['1.140', '2.536', '9.100']}
+    >>> _like_thousands(b"a\n1.140,50\n2.536\n7\n", ";")
+    {'a': ['2.536']}
     """
     found: dict[str, list[str]] = {}
     decimals: set[str] = set()
+    pointed: set[str] = set()
     rows = _rows(start, delimiter)
     header = next(rows, [])
     for row in rows:
         for name, cell in zip(header, map(str.strip, row), strict=False):
-            if _BOTH_MARKS.fullmatch(cell) or _NO_THOUSANDS.fullmatch(cell):
-                decimals.add(name)
+            if _BOTH_MARKS.fullmatch(cell):
+                pointed.add(name)
             elif _LIKE_THOUSANDS.fullmatch(cell):
                 found.setdefault(name, []).append(cell)
-    return {
+            elif _NO_THOUSANDS.fullmatch(cell):
+                decimals.add(name)
+    told = {name: [c for c in found.get(name, []) if "," not in c] for name in pointed}
+    told |= {
         name: cells
         for name, cells in found.items()
-        if name not in decimals and len(cells) >= _FEWEST_LIKE
+        if name not in decimals | pointed and len(cells) >= _FEWEST_LIKE
     }
+    return {name: cells for name, cells in told.items() if cells}
 
 
 def _is_conversion(error: Exception) -> bool:
@@ -295,26 +284,14 @@ def _as_one(batches: list[Any]) -> Iterator[Any]:
         yield from batches
 
 
-def _with_points(batch: Any, *, pointed: Collection[str], raw: Collection[str]) -> Any:
-    """Return a batch in whose text 1.234,5 and 1234,5 have become 1234.5.
-
-    Parameters
-    ----------
-    batch : pyarrow.RecordBatch
-    pointed : collection of str
-        Columns in which 1.234 is a whole number.
-    raw : collection of str
-        Columns that stay as they are.
+def _with_points(batch: Any, raw: Collection[str] = ()) -> Any:
+    """Return a batch in whose text 1.234,5 and 1234,5 have become 1234.5, but for some columns.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> cells = ["1.234,5", "-2,25", "a,5", "1.234", "?"]
-    >>> mended = _with_points(pa.record_batch({"a": cells, "b": cells}), pointed={"b"}, raw=())
-    >>> mended.column(0).to_pylist()
-    ['1234.5', '-2.25', 'a,5', '1.234', '?']
-    >>> mended.column(1).to_pylist()
-    ['1234.5', '-2.25', 'a,5', '1234', '?']
+    >>> _with_points(pa.record_batch({"a": ["1.234,5", "-2,25", "a,5", "?"]})).column(0).to_pylist()
+    ['1234.5', '-2.25', 'a,5', '?']
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -322,9 +299,6 @@ def _with_points(batch: Any, *, pointed: Collection[str], raw: Collection[str]) 
     for place, field in enumerate(batch.schema):
         if pa.types.is_string(field.type) and field.name not in raw:
             values = batch.column(place)
-            if field.name in pointed:
-                is_whole = pc.match_substring_regex(values, _POINTED_WHOLE)
-                values = pc.if_else(is_whole, pc.replace_substring(values, ".", ""), values)
             for pattern, replacement in (*[_THOUSANDS] * _MOST_THOUSANDS, _COMMA):
                 values = pc.replace_substring_regex(values, pattern, replacement)
             batch = batch.set_column(place, field.name, values)

@@ -107,13 +107,13 @@ def ids_of(name: str, values: Any) -> KeptColumn:
 
 
 def _whole(values: Any) -> Any:
-    """Return floats that are whole numbers, as workbooks hold them, as integers."""
+    """Return floats that are whole numbers, as workbooks hold them, as text: texts may follow."""
     import pyarrow as pa
 
     if not pa.types.is_floating(values.type):
         return values
     try:
-        return values.cast(pa.int64())
+        return values.cast(pa.int64()).cast(pa.large_string())
     except pa.ArrowInvalid:  # some are not whole, or too large to tell
         return values
 

@@ -370,7 +370,7 @@ def _note_thousands(table: TableFile, plan: ColumnPlan, notes: Notes) -> None:
     """Count cells of a CSV file whose decimal marks may separate thousands."""
     cells = getattr(table, "like_thousands", {})
     for column in plan.columns:
-        if column.kind == "number" and column.name in cells:
+        if column.kind == "number" and not column.pattern and column.name in cells:
             notes.add(column.name, "thousands", len(cells[column.name]), cells[column.name])
 
 
