@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from vqpu.errors import InputError
 
-# Words that mean unlabelled, but stand behind most others in the alphabet.
 _USUAL = ((0, 1), (-1, 1))  # of which everybody knows what is positive
+# Words that mean negative or unlabelled, but stand behind others in the alphabet.
 _NEGATIVE = ("false", "neg", "negative", "negativ", "nein", "no", "non")
 _UNLABELED = ("u", "unl", "unlabeled", "unlabelled", "unknown", "unmarked")
 

@@ -223,7 +223,7 @@ def numbers_in_text(values: Any) -> NDArray[np.float64]:
 
 def numbers_with_commas(values: Any) -> NDArray[np.float64]:
     """Return text such as 1.140,5 and 2.5 as float64, NaN where it is none."""
-    return numbers_in_text(_with_points(values, COMMA_NUMBER))
+    return numbers_in_text(with_points(values, COMMA_NUMBER))
 
 
 def numbers_or_sure_commas(values: Any) -> NDArray[np.float64]:
@@ -231,7 +231,7 @@ def numbers_or_sure_commas(values: Any) -> NDArray[np.float64]:
     numbers = numbers_in_text(values)
     if not (np.isnan(numbers) & ~missing_mask(values)).any():
         return numbers
-    return numbers_in_text(_with_points(values, SURE_COMMA))
+    return numbers_in_text(with_points(values, SURE_COMMA))
 
 
 def fitting(values: Any, regex: str) -> NDArray[np.bool_]:
@@ -242,8 +242,15 @@ def fitting(values: Any, regex: str) -> NDArray[np.bool_]:
     return np.asarray(pc.fill_null(fits, False).to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _with_points(values: Any, regex: str) -> Any:
-    """Take the points out of texts that fit, and put one where their comma is."""
+def with_points(values: Any, regex: str) -> Any:
+    """Take the points out of texts that fit, and put one where their comma is.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> with_points(pa.array(["1.234,5", "-2,25", "a,5", "?"]), COMMA_NUMBER).to_pylist()
+    ['1234.5', '-2.25', 'a,5', '?']
+    """
     import pyarrow.compute as pc
 
     def mended(plain: Any) -> Any:

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from vqpu.base.columns._arrow import COMMA_NUMBER, with_points
 from vqpu.errors import InputError
 from vqpu.files.readers._stores import Place, size_of
 from vqpu.files.readers._tablefiles import FEWEST_ROWS, check_width, unreadable
@@ -26,15 +27,11 @@ _DECIMAL_COMMA = re.compile(rb'[;\t|\n"][-+]?[\d.]+,\d+["\r\n;\t|]')
 # Between commas only quotes tell a decimal comma, and three digits behind it mark thousands.
 _QUOTED_COMMA = re.compile(rb'"[-+]?[\d.]*,(?:\d{1,2}|\d{4,})"')
 _DECIMAL_POINT = re.compile(rb'[;\t|\n"][-+]?\d+\.\d+["\r\n;\t|]')
-# Of cells with a comma: marks of thousands before it, then the comma itself.
-_THOUSANDS = (r"^(\s*[-+]?\d+)\.(\d{3}[\d.]*,\d+\s*)$", r"\1\2")
 # Read as decimals, these may be thousands: three digits behind every mark, and none begins with 0.
 _LIKE_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(?:[.,]\d{3})+")
 _NO_THOUSANDS = re.compile(r"[-+]?(?:0?[.,]\d+|\d+[.,](?:\d{1,2}|\d{4,}))")
 _FEWEST_LIKE, _ROWS_LOOKED_AT = 3, 2_000
 _BOTH_MARKS = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+,\d+")
-_COMMA = (r"^(\s*[-+]?\d*),(\d+\s*)$", r"\1.\2")
-_MOST_THOUSANDS = 4
 _FEW_VALUES, _MANY_BYTES = 1 << 16, 1 << 25  # batches of wide tables are joined up to so many
 # A packed file may unpack to this many bytes, or to so many times its own.
 _MOST_UNPACKED, _RATIO = 1 << 32, 200
@@ -284,23 +281,13 @@ def _as_one(batches: list[Any]) -> Iterator[Any]:
         yield from batches
 
 
-def _with_points(batch: Any, raw: Collection[str] = ()) -> Any:
-    """Return a batch in whose text 1.234,5 and 1234,5 have become 1234.5, but for some columns.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> _with_points(pa.record_batch({"a": ["1.234,5", "-2,25", "a,5", "?"]})).column(0).to_pylist()
-    ['1234.5', '-2.25', 'a,5', '?']
-    """
+def _with_points(batch: Any, raw: Collection[str]) -> Any:
+    """Return a batch in whose text 1.234,5 and 1234,5 have become 1234.5, but for some columns."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     for place, field in enumerate(batch.schema):
         if pa.types.is_string(field.type) and field.name not in raw:
-            values = batch.column(place)
-            for pattern, replacement in (*[_THOUSANDS] * _MOST_THOUSANDS, _COMMA):
-                values = pc.replace_substring_regex(values, pattern, replacement)
+            values = with_points(batch.column(place), COMMA_NUMBER)
             batch = batch.set_column(place, field.name, values)
     return batch
 
