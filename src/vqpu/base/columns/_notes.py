@@ -156,7 +156,7 @@ class Notes:
     def to_plain(self) -> dict[str, Any]:
         """Return what was counted, ready for JSON and for :meth:`add_plain`."""
         counts = [[*key, count, self._examples[key]] for key, count in self._counts.items()]
-        return {"counts": counts, "read": sorted(self._read), "as_trained": self._as_trained}
+        return {"counts": counts, "read": sorted(self._read), "as_trained": {**self._as_trained}}
 
     def add_plain(self, plain: dict[str, Any]) -> None:
         """Count what notes of another part counted.
